@@ -1,0 +1,41 @@
+# make paper   set up, then the main job        make test    set up, then every test
+# make check   lint, types, import contract     make bench   the measured claims
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+# Both names: pip reads the first for the package and, before 25.3, for its build; later pips read the second for the build.
+INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PYTHON) -m pip --python $(BIN)/python install -qq
+
+.PHONY: setup paper test check format bench clean
+.DELETE_ON_ERROR:
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "clusterbandits needs Python 3.11 or newer; choose one with make PYTHON=...")'
+	@echo "Setting up .venv (about a minute, once)"
+	@$(PYTHON) -m venv --clear --without-pip .venv
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@
+
+paper: setup
+	@$(BIN)/clusterbandits paper
+
+test: setup
+	$(BIN)/pytest --numprocesses auto
+
+check: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: setup
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,0 +1,1 @@
+"""The measured claims of the project."""

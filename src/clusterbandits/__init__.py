@@ -1,0 +1,60 @@
+"""Bandits whose options come in groups.
+
+Tell it which options belong together and how far apart they can be; it shows what that knowledge is worth.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from clusterbandits.bounds import RegretBound, regret_bound
+    from clusterbandits.clusters import Clusters, WidthFit
+    from clusterbandits.errors import ClusterBanditsError, InvalidInputError, UnreadableFileError
+    from clusterbandits.families import Bernoulli, Exponential, Family, Gaussian, Poisson, as_family
+    from clusterbandits.generators import random_instance
+    from clusterbandits.instance import Instance
+
+_HOMES = {
+    "bounds": ("RegretBound", "regret_bound"),
+    "clusters": ("Clusters", "WidthFit"),
+    "errors": ("ClusterBanditsError", "InvalidInputError", "UnreadableFileError"),
+    "families": ("Bernoulli", "Exponential", "Family", "Gaussian", "Poisson", "as_family"),
+    "generators": ("random_instance",),
+    "instance": ("Instance",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Bernoulli",
+    "ClusterBanditsError",
+    "Clusters",
+    "Exponential",
+    "Family",
+    "Gaussian",
+    "Instance",
+    "InvalidInputError",
+    "Poisson",
+    "RegretBound",
+    "UnreadableFileError",
+    "WidthFit",
+    "as_family",
+    "random_instance",
+    "regret_bound",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for, so that ``--help`` never waits for Numba."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

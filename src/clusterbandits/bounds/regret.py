@@ -1,0 +1,194 @@
+"""The regret bounds of a whole instance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.bounds import view
+from clusterbandits.bounds.cluster import ClusterBound, Evidence, solve
+from clusterbandits.validate import invalid, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clusterbandits.clusters import Clusters
+    from clusterbandits.families import Family
+    from clusterbandits.instance import Instance
+    from clusterbandits.partition import Label
+
+    Floats = NDArray[np.float64]
+
+_ROUNDING = 4 * np.finfo(float).eps
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegretBound:
+    """What must be paid per log n; prints as a table. Made by ``regret_bound``."""
+
+    family: Family
+    best_mean: float
+    arms: tuple[Label, ...]
+    membership: tuple[int, ...]
+    clusters: tuple[ClusterBound, ...]
+    #: The least regret of any uniformly good policy that knows the clusters (Theorem 1).
+    lower: float
+    #: The regret of Clus-UCB (Theorem 2).
+    clus_ucb: float
+    #: The least regret of any uniformly good policy that does not know the clusters (Lai and Robbins).
+    classical: float
+
+    @property
+    def saving(self) -> float:
+        """The share of the classical bound that knowing the clusters can save, from 0 to 1."""
+        return 1.0 - self.lower / self.classical if 0 < self.classical < math.inf else 0.0
+
+    @property
+    def violated(self) -> tuple[Label, ...]:
+        """The clusters whose means spread wider than declared."""
+        return tuple(cluster.name for cluster in self.clusters if cluster.violated)
+
+    @property
+    def allocation(self) -> Floats:
+        """Pulls of every arm per log n that attain the lower bound; infinite for a best arm."""
+        return self._by_arm([cluster.allocation for cluster in self.clusters])
+
+    @property
+    def clus_ucb_allocation(self) -> Floats:
+        """Pulls of every arm per log n by Clus-UCB, 1/(α L); infinite for a best arm."""
+        return self._by_arm([cluster.clus_ucb_allocation for cluster in self.clusters])
+
+    def expected_pulls(self, horizon: float) -> Floats:
+        """Return how often Clus-UCB pulls every arm in ``horizon`` rounds, to first order.
+
+        A suboptimal arm gets log T / (α L), or log T / D in a cluster with a best arm; the best arms share
+        the remaining rounds evenly.
+        """
+        rounds = whole("horizon", "RegretBound.expected_pulls", horizon, least=1)
+        pulls = self.clus_ucb_allocation * math.log(rounds) if rounds > 1 else np.zeros(len(self.arms))
+        best = self._by_arm([cluster.gaps for cluster in self.clusters]) == 0
+        pulls[best] = max(rounds - math.fsum(pulls[~best]), 0.0) / best.sum()
+        return pulls
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; infinities stay floats."""
+        return {
+            "family": self.family.spec,
+            "best_mean": self.best_mean,
+            "lower": self.lower,
+            "clus_ucb": self.clus_ucb,
+            "classical": self.classical,
+            "saving": self.saving,
+            "violated": list(self.violated),
+            "clusters": [cluster.to_dict() for cluster in self.clusters],
+        }
+
+    def _by_arm(self, parts: list[Floats]) -> Floats:
+        result = np.empty(len(self.arms))
+        result[np.argsort(self.membership, kind="stable")] = np.concatenate(parts)
+        return result
+
+    def __repr__(self) -> str:
+        rates = {"lower": self.lower, "clus_ucb": self.clus_ucb, "classical": self.classical}
+        return f"RegretBound({', '.join(f'{name}={rate:.6g}' for name, rate in rates.items())})"
+
+    def __str__(self) -> str:
+        return view.text(self)
+
+    def _repr_html_(self) -> str:
+        return view.html(self)
+
+
+def regret_bound(instance: Instance, clusters: Clusters | None = None) -> RegretBound:
+    r"""Return what any uniformly good policy must pay on an instance, per log n.
+
+    Parameters
+    ----------
+    instance
+        The means and the reward family.
+    clusters
+        What the learner knows, over the same arms in the same order; by default the instance's own groups
+        with their true spans as widths. Widths smaller than the spans are evaluated as given, and reported.
+
+    Notes
+    -----
+    With μ* the best mean, a suboptimal cluster of width β and arms k has
+
+    .. math::
+        a_k = μ^* - μ_k, \quad D_k = d(μ_k, μ^*), \quad b_k = d^+(μ_k, μ^* - β), \quad α_k = D_k - b_k,
+        \quad L = 1 + \sum_k b_k / α_k
+
+    and costs :math:`\min(A, B)` with :math:`A = \sum_k a_k / (α_k L)` and :math:`B = a_j / b_j` for its
+    lowest arm j. Clus-UCB pays A. A cluster with a best arm costs :math:`\sum_k a_k / D_k` over the others.
+
+    Examples
+    --------
+    >>> from clusterbandits import Clusters, Instance
+    >>> bound = regret_bound(Instance([[0.3, 0.7], [0.1, 0.2, 0.8]]), Clusters([2, 3], widths=[0.1, 0.7]))
+    >>> bound
+    RegretBound(lower=2.80..., clus_ucb=3.67..., classical=5.73...)
+    >>> bound.clusters[0].branch, bound.clusters[0].violated
+    ('B', True)
+
+    References
+    ----------
+    Gore and Chaporkar, Clus-UCB: a near-optimal algorithm for clustered bandits, Theorems 1 and 2.
+    """
+    known = instance.clusters() if clusters is None else clusters
+    _check_same_arms(instance, known)
+    evidence = _evidence(instance, known)
+    fit = known.fits(instance.means)
+    parts = []
+    for c, members in enumerate(known.partition.members):
+        own = Evidence(**{name: values[members] for name, values in vars(evidence).items()})
+        part = ClusterBound(
+            name=known.names[c],
+            arms=tuple(known.arms[k] for k in members),
+            means=instance.means[members],
+            width=known.widths[c],
+            span=fit.spans[c],
+            excess=fit.excess[c],
+            **vars(own),
+            **vars(solve(own)),
+        )
+        parts.append(part)
+    return RegretBound(
+        family=instance.family,
+        best_mean=instance.best_mean,
+        arms=known.arms,
+        membership=known.partition.membership,
+        clusters=tuple(parts),
+        lower=math.fsum(part.lower for part in parts),
+        clus_ucb=math.fsum(part.clus_ucb for part in parts),
+        classical=math.fsum(part.classical for part in parts),
+    )
+
+
+def _evidence(instance: Instance, clusters: Clusters) -> Evidence:
+    family, means, best = instance.family, instance.means, instance.best_mean
+    width = np.array(clusters.widths)[np.array(clusters.partition.membership)]
+    floor = best - width
+    # In floats 0.8 − 0.5 is above 0.3: an arm exactly one width below the best must not count as further.
+    touching = np.abs(floor - means) <= _ROUNDING * np.maximum(abs(best), np.abs(means))
+    reached = (floor <= means) | touching
+    divergences = np.asarray(family.divergence(means, best))
+    return Evidence(
+        gaps=instance.gaps,
+        divergences=divergences,
+        b=np.where(reached, 0.0, family.divergence_above(means, floor)),
+        alpha=np.where(reached, divergences, family.rise(means, best, width)),
+    )
+
+
+def _check_same_arms(instance: Instance, clusters: Clusters) -> None:
+    if len(instance.arms) != len(clusters.arms):
+        allowed = f"over the {len(instance.arms)} arms of the instance"
+        raise invalid("clusters", "regret_bound", allowed, clusters)
+    named = not (instance.partition.anonymous or clusters.partition.anonymous)
+    if named and instance.arms != clusters.arms:
+        raise invalid(
+            "clusters", "regret_bound", "over the arms of the instance, in its order", clusters.arms
+        )

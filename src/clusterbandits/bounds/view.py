@@ -1,0 +1,85 @@
+"""Regret bounds as people read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterbandits.tables import Table, cell
+
+if TYPE_CHECKING:
+    from clusterbandits.bounds.cluster import ClusterBound
+    from clusterbandits.bounds.regret import RegretBound
+
+_SHOWN_CLUSTERS = 30
+_LEGEND = (
+    "A: all arms share the proof that none is best. B: the lowest arm alone proves it. "
+    "The lower bound takes the smaller; Clus-UCB pays A. "
+    "classical: the cluster holds a best arm, where its width is of no help.",
+)
+
+
+def text(bound: RegretBound) -> str:
+    """Return the summary and the table of clusters."""
+    return f"{summary(bound)}\n\n{cluster_table(bound).text()}"
+
+
+def html(bound: RegretBound) -> str:
+    """Return the same for a notebook."""
+    return f"<pre>{summary(bound)}</pre>{cluster_table(bound).html()}"
+
+
+def summary(bound: RegretBound) -> str:
+    """Return the three rates with what they mean."""
+    rows = [
+        ("lower bound", bound.lower, "any good policy that knows the clusters"),
+        ("Clus-UCB", bound.clus_ucb, "Clus-UCB (Theorem 2)"),
+        ("classical", bound.classical, "any good policy that does not (Lai-Robbins)"),
+    ]
+    head = f"Regret per log n, {bound.family.spec} rewards, best mean {cell(bound.best_mean)}"
+    lines = [f"  {name:<12}{cell(rate):>9}   {meaning}" for name, rate, meaning in rows]
+    return "\n".join([head, *lines, f"Knowing the clusters can save {100 * bound.saving:.1f} %."])
+
+
+def cluster_table(bound: RegretBound) -> Table:
+    """Return a row for every cluster, the dearest first where they are too many to show."""
+    shown = bound.clusters
+    notes = [*_LEGEND, *(violation(part) for part in bound.clusters if part.violated)]
+    if len(shown) > _SHOWN_CLUSTERS:
+        shown = tuple(sorted(shown, key=lambda cluster: -cluster.lower)[:_SHOWN_CLUSTERS])
+        notes.insert(0, f"The {_SHOWN_CLUSTERS} dearest of {len(bound.clusters)} clusters.")
+    columns = ("cluster", "arms", "width", "span", "A", "B", "branch", "lower", "classical")
+    return Table(columns, tuple(map(_cluster_row, shown)), notes=tuple(notes))
+
+
+def _cluster_row(part: ClusterBound) -> tuple[object, ...]:
+    rates = (part.A, part.B, part.branch, part.lower, part.classical)
+    return (str(part.name), len(part.arms), part.width, part.span, *rates)
+
+
+def arm_table(bound: RegretBound, horizon: float | None = None) -> Table:
+    """Return a row for every arm: evidence, optimal and Clus-UCB pulls per log n, pulls in a horizon."""
+    optimal, clus_ucb = bound.allocation.tolist(), bound.clus_ucb_allocation.tolist()
+    pulls = None if horizon is None else [round(pulls) for pulls in bound.expected_pulls(horizon).tolist()]
+    place = {arm: k for k, arm in enumerate(bound.arms)}
+    rows = []
+    for part in bound.clusters:
+        columns = (part.arms, part.means, part.gaps, part.divergences, part.b, part.alpha)
+        for arm, *numbers in zip(*columns, strict=True):
+            k = place[arm]
+            rates = (optimal[k], clus_ucb[k], *([] if pulls is None else [pulls[k]]))
+            rows.append((str(part.name), str(arm), *map(float, numbers), *rates))
+    extra = () if horizon is None else (f"in {horizon:g}",)
+    names = ("cluster", "arm", "mean", "a", "D", "b", "α", "optimal", "Clus-UCB", *extra)
+    notes = ["optimal, Clus-UCB: pulls per log n that attain the lower bound, and of Clus-UCB."]
+    if horizon is not None:
+        notes.append(f"in {horizon:g}: pulls by Clus-UCB in that many rounds, to first order.")
+    return Table(names, tuple(rows), notes=tuple(notes))
+
+
+def violation(part: ClusterBound) -> str:
+    """Return one sentence on a width that is smaller than the span, and on what follows from it."""
+    risk = (
+        "dangerous, it holds a best arm" if part.branch == "classical" else "harmless, it holds no best arm"
+    )
+    excess = f"{cell(part.excess)} more than its width {cell(part.width)}"
+    return f"Cluster {part.name} spans {cell(part.span)}, {excess}: {risk}."

@@ -1,0 +1,1 @@
+"""The front door: thin commands over the rooms behind it."""

@@ -1,0 +1,46 @@
+"""``clusterbandits bound``: what any policy must pay on a problem."""
+
+from typing import Annotated
+
+import typer
+
+
+def bound(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            metavar="MEANS|FILE",
+            help='Means, as "0.41,0.42; 0.43,0.44" (semicolons between clusters), or a TOML file.',
+        ),
+    ],
+    widths: Annotated[
+        str | None,
+        typer.Option(help="Width of each cluster, as 0.03,0.04, or one for all. Default: the true spans."),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
+    ] = None,
+    arms: Annotated[bool, typer.Option("--arms", help="Also show every arm.")] = False,
+    horizon: Annotated[
+        float | None, typer.Option(help="Also show the expected pulls of every arm in this many rounds.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Show what any policy must pay on a problem, with and without knowing its clusters."""
+    from clusterbandits.bounds import regret_bound
+    from clusterbandits.bounds.view import arm_table
+    from clusterbandits.serial import to_json
+    from clusterbandits.studies.problem import read_problem
+
+    stated = read_problem(problem, widths, family)
+    found = regret_bound(stated.instance, stated.clusters)
+    if json:
+        pulls = (
+            {} if horizon is None else {"horizon": horizon, "expected_pulls": found.expected_pulls(horizon)}
+        )
+        print(to_json(found.to_dict() | pulls, indent=2))
+        return
+    print(found)
+    if arms or horizon is not None:
+        print(f"\n{arm_table(found, horizon).text()}")

@@ -1,0 +1,250 @@
+"""What the learner knows: which arms belong together, and how far apart their means can be."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.partition import Label, Partition
+from clusterbandits.serial import number, to_json
+from clusterbandits.tables import Table, cell
+from clusterbandits.validate import Described, as_float, invalid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: A span may exceed its width by this share of the largest mean: what rounding can do, no more.
+TOLERANCE = 1e-9
+_SHOWN_ARMS = 24
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Clusters:
+    """A partition of the arms with the largest spread of means, β, inside each cluster.
+
+    Parameters
+    ----------
+    arms
+        Cluster sizes for anonymous arms 0, 1, …: ``[3, 2]``; or labels: ``[["a", "b"], ["c"]]``; or a mapping
+        from cluster names to either.
+    widths
+        One width for all clusters, a list with one for each, or a mapping from names to widths. From 0 (all
+        means of the cluster are equal) to infinity (nothing is known).
+
+    Examples
+    --------
+    >>> Clusters({"red": ["a", "b"], "blue": ["c"]}, widths={"red": 0.03, "blue": 0.1})
+    Clusters({'red': ['a', 'b'], 'blue': ['c']}, widths=[0.03, 0.1])
+    >>> print(Clusters([2, 2], widths=0.02).fits([0.80, 0.84, 0.81, 0.82]))
+    Cluster 0 spans 0.04, 0.02 more than its width 0.02.
+    """
+
+    partition: Partition
+    widths: tuple[float, ...]
+
+    def __init__(self, arms: object, widths: object) -> None:
+        partition = arms if isinstance(arms, Partition) else Partition.of_groups(arms, "Clusters")
+        object.__setattr__(self, "partition", partition)
+        object.__setattr__(self, "widths", _read_widths(widths, partition.clusters))
+
+    @classmethod
+    def from_labels(cls, labels: object, widths: object, arms: object = None) -> Clusters:
+        """Make clusters from the cluster of every arm, as in a column of a table.
+
+        Parameters
+        ----------
+        labels
+            The cluster of every arm; arms of one cluster need not stand side by side.
+        widths
+            As for the class itself; a list follows the order in which clusters first appear.
+        arms
+            The label of every arm, 0, 1, … by default.
+
+        Examples
+        --------
+        >>> Clusters.from_labels(["red", "blue", "red"], widths=0.1).members("red")
+        (0, 2)
+        """
+        return cls(Partition.of_labels(labels, arms, "Clusters"), widths)
+
+    @property
+    def names(self) -> tuple[Label, ...]:
+        """The name of every cluster."""
+        return self.partition.clusters
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The label of every arm."""
+        return self.partition.arms
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many arms every cluster has."""
+        return self.partition.sizes
+
+    def members(self, name: Label) -> tuple[Label, ...]:
+        """Return the arms of one cluster."""
+        if name not in self.names:
+            raise invalid("name", "Clusters.members", f"one of {', '.join(map(repr, self.names))}", name)
+        return tuple(self.arms[k] for k in self.partition.members[self.names.index(name)])
+
+    def fits(self, means: object) -> WidthFit:
+        """Tell which clusters' means spread wider than declared, and by how much.
+
+        Parameters
+        ----------
+        means
+            The mean of every arm, in the order of ``arms``, flat or grouped.
+        """
+        values = self._flat(means)
+        parts = [values[part] for part in self.partition.members]
+        spans = tuple(float(np.ptp(part)) for part in parts)
+        slack = [TOLERANCE * float(np.abs(part).max()) for part in parts]
+        over = zip(spans, self.widths, slack, strict=True)
+        excess = tuple(span - width if span > width + room else 0.0 for span, width, room in over)
+        return WidthFit(self.names, self.widths, spans, excess)
+
+    def _flat(self, means: object) -> NDArray[np.float64]:
+        rows = list(means) if isinstance(means, Iterable) else [means]
+        if isinstance(means, np.ndarray) and means.dtype == np.float64 and means.ndim == 1:
+            flat = means
+        elif any(isinstance(row, Iterable) for row in rows):
+            groups = [list(row) if isinstance(row, Iterable) else [row] for row in rows]
+            if tuple(map(len, groups)) != self.sizes:
+                given = Described(f"groups of {[len(group) for group in groups]}")
+                raise invalid("means", "Clusters.fits", f"grouped as the clusters, {list(self.sizes)}", given)
+            flat = np.empty(len(self.arms))
+            for part, group in zip(self.partition.members, groups, strict=True):
+                flat[part] = [as_float(mean) for mean in group]
+        else:
+            flat = np.array([as_float(mean) for mean in rows])
+        if flat.size != len(self.arms):
+            raise invalid("means", "Clusters.fits", f"{len(self.arms)} means, one for every arm", means)
+        if not np.isfinite(flat).all():
+            raise invalid("means", "Clusters.fits", "finite numbers", means)
+        return flat
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data from which ``from_dict`` makes these clusters again."""
+        return {
+            "clusters": list(self.names),
+            "arms": list(self.arms),
+            "membership": list(self.partition.membership),
+            "widths": list(self.widths),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Clusters:
+        """Make the clusters that ``to_dict`` described."""
+        keys = ["clusters", "arms", "membership", "widths"]
+        if not isinstance(data, Mapping) or sorted(data) != sorted(keys):
+            given = sorted(data) if isinstance(data, Mapping) else data
+            raise invalid(
+                "data", "Clusters.from_dict", f"a mapping with exactly the keys {', '.join(keys)}", given
+            )
+        return cls(
+            Partition.of_lists(data["clusters"], data["arms"], data["membership"], "Clusters"), data["widths"]
+        )
+
+    def to_json(self) -> str:
+        """Return strict JSON; an infinite width is the text "inf"."""
+        return to_json(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Clusters:
+        """Make the clusters that ``to_json`` wrote.
+
+        Examples
+        --------
+        >>> clusters = Clusters([2, 1], widths=[0.5, float("inf")])
+        >>> Clusters.from_json(clusters.to_json()) == clusters
+        True
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise invalid(
+                "text", "Clusters.from_json", "JSON", Described(f"text with an error: {error}")
+            ) from None
+        return cls.from_dict(data)
+
+    def __repr__(self) -> str:
+        if len(self.arms) > _SHOWN_ARMS:
+            widths = f"{min(self.widths):g} to {max(self.widths):g}"
+            return f"<Clusters: {len(self.arms)} arms in {len(self.names)} clusters, widths {widths}>"
+        widths = f"widths={list(self.widths)!r}"
+        if not self.partition.contiguous:
+            labels = [self.names[c] for c in self.partition.membership]
+            arms = "" if self.partition.anonymous else f", arms={list(self.arms)!r}"
+            return f"Clusters.from_labels({labels!r}, {widths}{arms})"
+        numbered = self.names == tuple(range(len(self.names)))
+        groups = self.partition.groups()
+        if self.partition.anonymous:
+            sizes = list(self.sizes) if numbered else dict(zip(self.names, self.sizes, strict=True))
+            return f"Clusters({sizes!r}, {widths})"
+        return f"Clusters({list(groups.values()) if numbered else groups!r}, {widths})"
+
+    def _repr_html_(self) -> str:
+        rows = tuple(
+            (name, width, ", ".join(map(str, arms)))
+            for (name, arms), width in zip(self.partition.groups().items(), self.widths, strict=True)
+        )
+        return Table(("cluster", "width", "arms"), rows).html()
+
+
+@dataclass(frozen=True)
+class WidthFit:
+    """How the spread of means compares with the declared widths; true where every cluster fits."""
+
+    names: tuple[Label, ...]
+    widths: tuple[float, ...]
+    spans: tuple[float, ...]
+    #: By how much a span exceeds its width, 0 where it fits.
+    excess: tuple[float, ...]
+
+    def __bool__(self) -> bool:
+        return not any(self.excess)
+
+    @property
+    def violated(self) -> dict[Label, float]:
+        """The clusters wider than declared, each with its excess."""
+        return {name: over for name, over in zip(self.names, self.excess, strict=True) if over}
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return one sentence for every cluster wider than declared."""
+        return tuple(
+            f"Cluster {name} spans {cell(span)}, {cell(over)} more than its width {cell(width)}."
+            for name, span, over, width in zip(self.names, self.spans, self.excess, self.widths, strict=True)
+            if over
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences()) or "Every cluster fits its width."
+
+
+def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
+    if isinstance(widths, Mapping):
+        if set(widths) != set(names):
+            expected = f"a mapping with one width for each of {', '.join(map(repr, names))}"
+            raise invalid("widths", "Clusters", expected, Described(f"widths for {list(widths)}"))
+        values = [widths[name] for name in names]
+    elif isinstance(widths, Iterable) and not isinstance(widths, str | bytes):
+        values = list(widths)
+        if len(values) != len(names):
+            expected = f"one number, or one for each of the {len(names)} clusters"
+            raise invalid("widths", "Clusters", expected, Described(f"{len(values)} widths"))
+    else:
+        values = [widths] * len(names)
+    return tuple(_read_width(value) for value in values)
+
+
+def _read_width(value: object) -> float:
+    width = as_float(number(value))
+    if math.isnan(width) or width < 0:
+        raise invalid("widths", "Clusters", "numbers from 0 to infinity", value)
+    return abs(width)

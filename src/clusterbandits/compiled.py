@@ -1,0 +1,84 @@
+"""The one door to Numba: ``@kernel`` compiles a function and keeps the machine code on disk.
+
+Numba notices an edit in the file of a compiled function, not in the files of the functions it
+calls. The cache folder is therefore named after a hash of every kernel source: any edit, or another
+release, starts a fresh folder. Where the user's cache folder cannot be written, a temporary one is used.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+
+import numba
+import platformdirs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Everything that kernels are made of; a module with ``@kernel`` outside these is a mistake.
+KERNEL_ROOMS = ("compiled.py", "families")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function for use by people and by other kernels.
+
+    Division by zero gives infinity as in NumPy and the GIL is released. With ``NUMBA_DISABLE_JIT=1``
+    the function stays plain Python, where a division by zero or ``log(0)`` raises: kernels guard both.
+    """
+    if numba.config.DISABLE_JIT:
+        return function
+    folder = cache_folder()
+    chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
+    try:
+        compiled = numba.njit(cache=folder is not None, error_model="numpy", nogil=True)(function)
+    finally:
+        numba.config.CACHE_DIR = chosen
+    return cast("Callable[P, R]", compiled)
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """Return a folder for compiled kernels that can be written, or None where there is none."""
+    base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_path("clusterbandits")
+    folder = Path(base) / f"kernels-{source_key()}"
+    if _writable(folder):
+        return folder
+    try:
+        # A private folder, not a shared one with a known name: a cache holds code that will be run.
+        temporary = Path(tempfile.mkdtemp(prefix="clusterbandits-"))
+    except OSError:
+        return None
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return temporary
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(4096))
+    except OSError:
+        return False
+    return True
+
+
+def source_key() -> str:
+    """Return a hash of every source file that kernels are made of."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for room in KERNEL_ROOMS:
+        place = package / room
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(file.relative_to(package).as_posix().encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,73 @@
+"""Rewards 0 or 1: mean y in [0, 1], variance y(1 − y), natural parameter log(y / (1 − y))."""
+
+import math
+
+import numpy as np
+
+from clusterbandits.compiled import kernel
+from clusterbandits.families.relative_entropy import (
+    MOST_STEPS,
+    above,
+    below,
+    entropy_of_gap,
+    log_ratio,
+    relative_entropy,
+)
+
+
+@kernel
+def divergence(x: float, y: float) -> float:
+    """Return x log(x/y) + (1−x) log((1−x)/(1−y)), as two terms that are never negative."""
+    return relative_entropy(x, y) + entropy_of_gap(1.0 - x, 1.0 - y, x - y)
+
+
+@kernel
+def variance(y: float) -> float:
+    """Return y (1 − y)."""
+    return y * (1.0 - y)
+
+
+@kernel
+def natural_gap(y: float, width: float) -> float:
+    """Return logit(y) − logit(y − width) for 0 < y − width."""
+    if y >= 1.0:
+        return math.inf if width > 0.0 else 0.0
+    return log_ratio(y, width) + math.log1p(width / (1.0 - y))
+
+
+@kernel
+def upper(x: float, level: float) -> float:
+    """Return the largest y with divergence(x, y) ≤ level, by Newton's method from above."""
+    if x == 0.0:
+        return -math.expm1(-level)
+    y = min(x + math.sqrt(0.5 * level), above(x, level), 1.0 - below(1.0 - x, level))
+    for _ in range(MOST_STEPS):
+        if y <= x or y >= 1.0:
+            return min(max(x, y), 1.0)
+        closer = y - (divergence(x, y) - level) * variance(y) / (y - x)
+        if closer >= y:
+            return y
+        y = closer
+    return y
+
+
+@kernel
+def lower(x: float, level: float) -> float:
+    """Return the smallest y with divergence(x, y) ≤ level, by Newton's method from below."""
+    if x == 1.0:
+        return math.exp(-level)
+    y = max(x - math.sqrt(0.5 * level), below(x, level), 1.0 - above(1.0 - x, level))
+    for _ in range(MOST_STEPS):
+        if y >= x or y <= 0.0:
+            return min(max(0.0, y), x)
+        closer = y + (divergence(x, y) - level) * variance(y) / (x - y)
+        if closer <= y:
+            return y
+        y = closer
+    return y
+
+
+@kernel
+def total(rng: np.random.Generator, mean: float, pulls: int) -> float:
+    """Draw the sum of that many rewards: one binomial."""
+    return float(rng.binomial(pulls, mean))

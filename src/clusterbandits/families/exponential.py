@@ -1,0 +1,45 @@
+"""Waiting times: mean y > 0, variance y², natural parameter −1/y; Gamma of known shape = weight."""
+
+import math
+
+import numpy as np
+
+from clusterbandits.compiled import kernel
+from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
+
+
+@kernel
+def divergence(x: float, y: float) -> float:
+    """Return x/y − 1 − log(x/y), for shape 1."""
+    return relative_entropy(y, x) / y
+
+
+@kernel
+def variance(y: float) -> float:
+    """Return y²."""
+    return y * y
+
+
+@kernel
+def natural_gap(y: float, width: float) -> float:
+    """Return 1/(y − width) − 1/y."""
+    return width / y / (y - width)
+
+
+@kernel
+def upper(x: float, level: float) -> float:
+    """Return the largest y with divergence(x, y) ≤ level: x/y is the lower root of Poisson's from 1."""
+    ratio = root_below(1.0, level)
+    return x / ratio if ratio > 0.0 else math.inf
+
+
+@kernel
+def lower(x: float, level: float) -> float:
+    """Return the smallest y with divergence(x, y) ≤ level: x/y is the upper root of Poisson's from 1."""
+    return x / root_above(1.0, level)
+
+
+@kernel
+def total(rng: np.random.Generator, mean: float, pulls: int, weight: float) -> float:
+    """Draw the sum of that many rewards: one Gamma."""
+    return rng.gamma(pulls * weight, mean / weight)

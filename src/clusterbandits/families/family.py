@@ -1,0 +1,224 @@
+"""Reward families as people see them: vectorised, validated, described."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from clusterbandits.families import elementwise, law
+from clusterbandits.families.law import Law
+from clusterbandits.validate import invalid, positive, whole
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Family:
+    r"""A one-parameter exponential family of rewards, written by its mean.
+
+    Notes
+    -----
+    With V the variance of a reward as a function of its mean, the divergence is
+
+    .. math:: d(x, y) = \int_x^y \frac{u - x}{V(u)} du
+
+    and everything else follows from it. All methods take numbers or arrays and broadcast.
+    Arguments outside the family's mean domain are refused.
+    """
+
+    name: ClassVar[str]
+    code: ClassVar[int]
+    low: ClassVar[float]
+    high: ClassVar[float]
+    #: What the means may be, in words.
+    domain: ClassVar[str]
+    #: Whether a reward is never below 0.
+    nonnegative: ClassVar[bool]
+
+    @property
+    def law(self) -> Law:
+        """What compiled code receives in place of this object."""
+        return Law(self.code, self._weight())
+
+    @property
+    def spec(self) -> str:
+        """The text that makes this family again, as in ``as_family("gaussian:sigma=2.0")``."""
+        values = [f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self)]
+        return ":".join([self.name, *([",".join(values)] if values else [])])
+
+    def _weight(self) -> float:
+        return 1.0
+
+    def contains(self, means: ArrayLike) -> NDArray[np.bool_]:
+        """Tell which values are means this family can have."""
+        values = np.asarray(means, dtype=np.float64)
+        return np.isfinite(values) & (values >= self.low) & (values <= self.high)
+
+    def divergence(self, x: ArrayLike, y: ArrayLike) -> Floats | float:
+        """Return d(x, y), the information per reward of mean x against mean y."""
+        return self._evaluate(elementwise.DIVERGENCE, x, self._means("y", y))
+
+    def divergence_above(self, x: ArrayLike, y: ArrayLike) -> Floats | float:
+        """Return d⁺(x, y): d(x, y) where x < y, else 0. ``y`` may lie below the domain."""
+        y = np.asarray(y, dtype=np.float64)
+        if not np.all(y <= self.high):
+            raise invalid("y", type(self).__name__, f"at most {self.high:g}", _worst(y, y <= self.high))
+        return self._evaluate(elementwise.DIVERGENCE_ABOVE, x, y)
+
+    def slope(self, x: ArrayLike, y: ArrayLike) -> Floats | float:
+        """Return the derivative of d(x, y) in y, (y − x) / V(y)."""
+        return self._evaluate(elementwise.SLOPE, x, self._means("y", y))
+
+    def rise(self, x: ArrayLike, y: ArrayLike, width: ArrayLike) -> Floats | float:
+        """Return d⁺(x, y) − d⁺(x, y − width), accurate however small the width."""
+        width = np.asarray(width, dtype=np.float64)
+        if not np.all(width >= 0):
+            raise invalid("width", type(self).__name__, "at least 0", _worst(width, width >= 0))
+        return self._evaluate(elementwise.RISE, x, self._means("y", y), width)
+
+    def upper(self, x: ArrayLike, level: ArrayLike) -> Floats | float:
+        """Return the upper confidence root sup{q : d(x, q) ≤ level}."""
+        return self._evaluate(elementwise.UPPER, x, self._levels(level))
+
+    def lower(self, x: ArrayLike, level: ArrayLike) -> Floats | float:
+        """Return the lower confidence root inf{q : d(x, q) ≤ level}."""
+        return self._evaluate(elementwise.LOWER, x, self._levels(level))
+
+    def total(self, mean: float, pulls: int, rng: Generator) -> float:
+        """Draw the sum of ``pulls`` rewards of mean ``mean`` in one go, exactly in law."""
+        pulls = whole("pulls", type(self).__name__, pulls, least=0)
+        return law.total(self.law, rng, float(self._means("mean", mean)), pulls)
+
+    def _evaluate(self, quantity: int, x: ArrayLike, y: ArrayLike, width: ArrayLike = 0.0) -> Floats | float:
+        result = elementwise.evaluate(quantity, self.law, self._means("x", x), y, width)
+        return result if result.ndim else float(result)
+
+    def _means(self, parameter: str, values: ArrayLike) -> Floats:
+        given = np.asarray(values, dtype=np.float64)
+        inside = self.contains(given)
+        if not inside.all():
+            raise invalid(parameter, type(self).__name__, self.domain, _worst(given, inside))
+        return given
+
+    def _levels(self, levels: ArrayLike) -> Floats:
+        given = np.asarray(levels, dtype=np.float64)
+        if not np.all(given >= 0):
+            raise invalid("level", type(self).__name__, "at least 0", _worst(given, given >= 0))
+        return given
+
+
+def _worst(values: Floats, good: NDArray[np.bool_]) -> float:
+    return float(values[~good].flat[0])
+
+
+@dataclass(frozen=True)
+class Bernoulli(Family):
+    """Rewards 0 or 1, such as clicks and conversions.
+
+    d(x, y) = x log(x/y) + (1−x) log((1−x)/(1−y)). The same divergence is valid, if not the sharpest,
+    for any rewards between 0 and 1.
+
+    Examples
+    --------
+    >>> Bernoulli().divergence(0.4, 0.6)
+    0.0810930216216328...
+    >>> Bernoulli().upper([0.1, 0.5], 0.02).round(4)
+    array([0.1728, 0.5993])
+
+    References
+    ----------
+    Garivier and Cappé, The KL-UCB algorithm for bounded stochastic bandits and beyond, COLT 2011.
+    """
+
+    name = "bernoulli"
+    code = law.BERNOULLI
+    low, high, domain = 0.0, 1.0, "between 0 and 1"
+    nonnegative = True
+
+
+@dataclass(frozen=True)
+class Gaussian(Family):
+    """Normal rewards with known standard deviation.
+
+    d(x, y) = (x − y)² / (2σ²).
+
+    Parameters
+    ----------
+    sigma
+        The standard deviation of a reward.
+
+    Examples
+    --------
+    >>> Gaussian(sigma=2.0).divergence(0.0, 2.0)
+    0.5
+    """
+
+    sigma: float = 1.0
+
+    name = "gaussian"
+    code = law.GAUSSIAN
+    low, high, domain = -math.inf, math.inf, "finite"
+    nonnegative = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", positive("sigma", "Gaussian", self.sigma))
+
+    def _weight(self) -> float:
+        return 1.0 / (self.sigma * self.sigma)
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """Counts, such as units sold in a day.
+
+    d(x, y) = y − x + x log(x/y).
+
+    Examples
+    --------
+    >>> Poisson().divergence(0.0, 3.0)
+    3.0
+    """
+
+    name = "poisson"
+    code = law.POISSON
+    low, high, domain = 0.0, math.inf, "finite and at least 0"
+    nonnegative = True
+
+
+@dataclass(frozen=True)
+class Exponential(Family):
+    """Waiting times or amounts: exponential rewards, or Gamma rewards of a known shape.
+
+    d(x, y) = r (x/y − 1 − log(x/y)), with shape r.
+
+    Parameters
+    ----------
+    shape
+        The known shape of the Gamma law; 1 is the exponential law.
+
+    Examples
+    --------
+    >>> Exponential().divergence(1.0, 2.0)
+    0.1931471805599453
+    """
+
+    shape: float = 1.0
+
+    name = "exponential"
+    code = law.EXPONENTIAL
+    low, high, domain = math.nextafter(0.0, 1.0), math.inf, "finite and above 0"
+    nonnegative = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", positive("shape", "Exponential", self.shape))
+
+    def _weight(self) -> float:
+        return self.shape

@@ -1,0 +1,43 @@
+"""Normal rewards of known variance 1/weight: mean y anywhere, natural parameter y."""
+
+import math
+
+import numpy as np
+
+from clusterbandits.compiled import kernel
+
+
+@kernel
+def divergence(x: float, y: float) -> float:
+    """Return (x − y)² / 2, for variance 1."""
+    return 0.5 * (x - y) * (x - y)
+
+
+@kernel
+def variance(_y: float) -> float:
+    """Return 1, whatever the mean."""
+    return 1.0
+
+
+@kernel
+def natural_gap(_y: float, width: float) -> float:
+    """Return y − (y − width)."""
+    return width
+
+
+@kernel
+def upper(x: float, level: float) -> float:
+    """Return the largest y with divergence(x, y) ≤ level."""
+    return x + math.sqrt(2.0 * level)
+
+
+@kernel
+def lower(x: float, level: float) -> float:
+    """Return the smallest y with divergence(x, y) ≤ level."""
+    return x - math.sqrt(2.0 * level)
+
+
+@kernel
+def total(rng: np.random.Generator, mean: float, pulls: int, weight: float) -> float:
+    """Draw the sum of that many rewards: one normal."""
+    return rng.normal(pulls * mean, math.sqrt(pulls / weight))

@@ -1,0 +1,95 @@
+"""The law of rewards as kernels see it: a code and a weight, so that one compilation serves all families.
+
+Each family is an exponential family: its divergence is d(x, y) = ∫ₓʸ (u − x)/V(u) du · weight, with V the
+variance function of its standard member. These six functions are all that differs between families.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clusterbandits.compiled import kernel
+from clusterbandits.families import bernoulli, exponential, gaussian, poisson
+
+BERNOULLI, GAUSSIAN, POISSON, EXPONENTIAL = range(4)
+
+
+class Law(NamedTuple):
+    """Which family (``code``), and what its divergence is multiplied by (``weight``)."""
+
+    code: int
+    weight: float
+
+
+@kernel
+def divergence(law: Law, x: float, y: float) -> float:
+    """Return d(x, y): how hard samples of mean x argue, each, against mean y."""
+    if law.code == BERNOULLI:
+        return bernoulli.divergence(x, y)
+    if law.code == GAUSSIAN:
+        return law.weight * gaussian.divergence(x, y)
+    if law.code == POISSON:
+        return poisson.divergence(x, y)
+    return law.weight * exponential.divergence(x, y)
+
+
+@kernel
+def variance(law: Law, y: float) -> float:
+    """Return the variance of one reward of mean y."""
+    if law.code == BERNOULLI:
+        return bernoulli.variance(y)
+    if law.code == GAUSSIAN:
+        return gaussian.variance(y) / law.weight
+    if law.code == POISSON:
+        return poisson.variance(y)
+    return exponential.variance(y) / law.weight
+
+
+@kernel
+def natural_gap(law: Law, y: float, width: float) -> float:
+    """Return θ(y) − θ(y − width) for the natural parameter θ, exact for the smallest widths."""
+    if law.code == BERNOULLI:
+        return bernoulli.natural_gap(y, width)
+    if law.code == GAUSSIAN:
+        return law.weight * gaussian.natural_gap(y, width)
+    if law.code == POISSON:
+        return poisson.natural_gap(y, width)
+    return law.weight * exponential.natural_gap(y, width)
+
+
+@kernel
+def upper(law: Law, x: float, level: float) -> float:
+    """Return sup{q : d(x, q) ≤ level} for level ≥ 0."""
+    if law.code == BERNOULLI:
+        return bernoulli.upper(x, level)
+    if law.code == GAUSSIAN:
+        return gaussian.upper(x, level / law.weight)
+    if law.code == POISSON:
+        return poisson.upper(x, level)
+    return exponential.upper(x, level / law.weight)
+
+
+@kernel
+def lower(law: Law, x: float, level: float) -> float:
+    """Return inf{q : d(x, q) ≤ level} for level ≥ 0."""
+    if law.code == BERNOULLI:
+        return bernoulli.lower(x, level)
+    if law.code == GAUSSIAN:
+        return gaussian.lower(x, level / law.weight)
+    if law.code == POISSON:
+        return poisson.lower(x, level)
+    return exponential.lower(x, level / law.weight)
+
+
+@kernel
+def total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
+    """Draw the sum of that many rewards of one arm in one go."""
+    if pulls == 0:
+        return 0.0
+    if law.code == BERNOULLI:
+        return bernoulli.total(rng, mean, pulls)
+    if law.code == GAUSSIAN:
+        return gaussian.total(rng, mean, pulls, law.weight)
+    if law.code == POISSON:
+        return poisson.total(rng, mean, pulls)
+    return exponential.total(rng, mean, pulls, law.weight)

@@ -1,0 +1,42 @@
+"""Counts: mean y ≥ 0, variance y, natural parameter log y."""
+
+import numpy as np
+
+from clusterbandits.compiled import kernel
+from clusterbandits.families.relative_entropy import log_ratio, relative_entropy, root_above, root_below
+
+
+@kernel
+def divergence(x: float, y: float) -> float:
+    """Return y − x + x log(x/y)."""
+    return relative_entropy(x, y)
+
+
+@kernel
+def variance(y: float) -> float:
+    """Return y."""
+    return y
+
+
+@kernel
+def natural_gap(y: float, width: float) -> float:
+    """Return log(y) − log(y − width) for 0 < y − width."""
+    return log_ratio(y, width)
+
+
+@kernel
+def upper(x: float, level: float) -> float:
+    """Return the largest y with divergence(x, y) ≤ level."""
+    return root_above(x, level)
+
+
+@kernel
+def lower(x: float, level: float) -> float:
+    """Return the smallest y with divergence(x, y) ≤ level."""
+    return root_below(x, level)
+
+
+@kernel
+def total(rng: np.random.Generator, mean: float, pulls: int) -> float:
+    """Draw the sum of that many rewards: one Poisson."""
+    return float(rng.poisson(pulls * mean))

@@ -1,0 +1,119 @@
+"""Random problems from a seed, for studies that need more instances than anyone would type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from clusterbandits.instance import Instance
+from clusterbandits.validate import Described, as_float, choice, invalid, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clusterbandits.families import Family
+
+    Floats = NDArray[np.float64]
+
+Layout = Literal["separated", "overlapping", "scattered"]
+
+
+def random_instance(
+    layout: Layout,
+    sizes: Sequence[int],
+    span: float | Sequence[float],
+    seed: int | np.random.Generator,
+    *,
+    within: tuple[float, float] = (0.05, 0.95),
+    family: Family | str = "bernoulli",
+) -> Instance:
+    """Draw an instance whose groups have exactly the given spans of means.
+
+    Parameters
+    ----------
+    layout
+        ``"separated"``: ranges of means are disjoint, with random room between them;
+        ``"overlapping"``: each range shares part of the next one's; ``"scattered"``: ranges anywhere,
+        which is the natural choice for many arms.
+    sizes
+        How many arms each group has, as in ``[3, 3]`` or ``[20] * 50``.
+    span
+        The difference between the largest and the smallest mean of a group, one for all or one for each; a
+        group of one arm spans 0.
+    seed
+        A whole number, or a NumPy generator to draw from.
+    within
+        The interval that holds all means.
+    family
+        The reward family.
+
+    Examples
+    --------
+    >>> instance = random_instance("separated", [3, 2], span=0.1, seed=1)
+    >>> [round(span, 12) for span in instance.spans]
+    [0.1, 0.1]
+    >>> random_instance("scattered", [20] * 50, span=0.05, seed=1)
+    <Instance: 1000 arms in 50 groups, means 0.05... to 0.9..., bernoulli>
+    """
+    owner = "random_instance"
+    choice("layout", owner, layout, get_args(Layout))
+    counts = [whole("sizes", owner, size, least=1) for size in sizes]
+    if not counts:
+        raise invalid("sizes", owner, "at least one group", sizes)
+    low, high = (as_float(end) for end in within)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise invalid("within", owner, "two finite numbers, the smaller first", within)
+    spans = _spans(span, counts, high - low)
+    rng = np.random.default_rng(seed)
+    place = {"separated": _separated, "overlapping": _overlapping, "scattered": _scattered}[layout]
+    starts = low + place(rng, spans, high - low)
+    drawn = [_group(rng, *group) for group in zip(starts, spans, counts, strict=True)]
+    return Instance([np.clip(group, low, high) for group in drawn], family=family)
+
+
+def _spans(span: object, counts: list[int], room: float) -> Floats:
+    given = span if isinstance(span, Sequence | np.ndarray) else [span] * len(counts)
+    values = np.array([as_float(value) for value in given])
+    if values.size != len(counts) or not np.all((values >= 0) & (values <= room)):
+        allowed = f"one number or one for each of {len(counts)} groups, each from 0 to {room:g}"
+        raise invalid("span", "random_instance", allowed, span)
+    values[np.array(counts) == 1] = 0.0
+    return values
+
+
+def _separated(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
+    """Share what the ranges leave free at random between, before and behind them, in random order."""
+    free = room - float(spans.sum())
+    if free <= 0:
+        given = Described(f"spans that sum to {spans.sum():g}")
+        raise invalid(
+            "span", "random_instance", f"less than {room:g} in sum where ranges are separated", given
+        )
+    gaps = free * rng.dirichlet(np.ones(spans.size + 1))
+    order = rng.permutation(spans.size)
+    starts = np.empty(spans.size)
+    starts[order] = np.cumsum(gaps[:-1]) + np.cumsum(spans[order]) - spans[order]
+    return starts
+
+
+def _overlapping(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
+    """Chain the ranges, each starting inside the one before; push them together if they reach too far."""
+    starts = np.zeros(spans.size)
+    for i in range(1, spans.size):
+        reach = min(spans[i - 1], spans[i])
+        starts[i] = starts[i - 1] + spans[i - 1] - reach * rng.uniform(0.25, 0.75)
+    if (starts + spans).max() > room:
+        starts *= (room - spans.max()) / starts.max()
+    free = float(room - (starts + spans).max())
+    return starts + free * rng.uniform()
+
+
+def _scattered(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
+    return rng.uniform(size=spans.size) * (room - spans)
+
+
+def _group(rng: np.random.Generator, start: float, span: float, count: int) -> Floats:
+    inner = rng.uniform(start, start + span, max(count - 2, 0))
+    return rng.permutation([start, *inner, start + span] if count > 1 else [start])

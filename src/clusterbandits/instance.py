@@ -1,0 +1,187 @@
+"""The truth a learner plays against: the mean of every arm, and the law of rewards."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.clusters import Clusters
+from clusterbandits.families import Family, as_family
+from clusterbandits.partition import Label, Partition
+from clusterbandits.tables import Table
+from clusterbandits.validate import Described, as_float, invalid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_SHOWN_ARMS = 24
+
+
+class Instance:
+    """A bandit problem: means grouped as they are written, and a reward family.
+
+    The grouping is how the problem is described; what a learner is told is a ``Clusters``.
+
+    Parameters
+    ----------
+    means
+        Grouped, ``[[0.41, 0.42], [0.45]]``; by name, ``{"red": [0.41, 0.42], "blue": [0.45]}``; with labels,
+        ``{"red": {"a": 0.41, "b": 0.42}, "blue": {"c": 0.45}}``; or flat.
+    labels
+        With flat means: the group of every arm. Without labels, flat means are one group.
+    family
+        A ``Family`` or its name, ``"bernoulli"`` by default; see ``as_family``.
+
+    Examples
+    --------
+    >>> instance = Instance([[0.41, 0.42, 0.43], [0.43, 0.44, 0.45]])
+    >>> instance.best_arms, instance.best_mean
+    ((5,), 0.45)
+    >>> instance.clusters(widths=[0.03, 0.04])
+    Clusters([3, 3], widths=[0.03, 0.04])
+    """
+
+    def __init__(self, means: object, labels: object = None, family: Family | str = "bernoulli") -> None:
+        partition, values = _read(means, labels)
+        self.family = as_family(family)
+        self.partition = partition
+        inside = self.family.contains(values)
+        if not inside.all():
+            allowed = f"finite numbers, {self.family.domain}, for {self.family.name} rewards"
+            raise invalid("means", "Instance", allowed, float(values[~inside][0]))
+        values.setflags(write=False)
+        self.means: Floats = values
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The label of every arm."""
+        return self.partition.arms
+
+    @functools.cached_property
+    def best_mean(self) -> float:
+        """The largest mean, μ*."""
+        return float(self.means.max())
+
+    @functools.cached_property
+    def gaps(self) -> Floats:
+        """What one pull of every arm costs, μ* − μ."""
+        return self.best_mean - self.means
+
+    @property
+    def best_arms(self) -> tuple[Label, ...]:
+        """The labels of the arms whose mean is the largest."""
+        return tuple(self.arms[k] for k in np.flatnonzero(self.gaps == 0))
+
+    @functools.cached_property
+    def spans(self) -> tuple[float, ...]:
+        """The largest difference of means inside every group: the smallest widths that are true."""
+        return tuple(float(np.ptp(self.means[part])) for part in self.partition.members)
+
+    def clusters(self, widths: object = None) -> Clusters:
+        """Return this grouping as what a learner is told, with the true spans unless widths are given."""
+        return Clusters(self.partition, self.spans if widths is None else widths)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: family, arms, clusters, membership and means."""
+        return {
+            "family": self.family.spec,
+            "clusters": list(self.partition.clusters),
+            "arms": list(self.arms),
+            "membership": list(self.partition.membership),
+            "means": self.means.tolist(),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Instance) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.family, self.partition, tuple(self.means.tolist())
+
+    def __repr__(self) -> str:
+        family = "" if self.family.name == "bernoulli" else f", family={self.family.spec!r}"
+        if len(self.arms) > _SHOWN_ARMS:
+            extent = f"means {self.means.min():g} to {self.best_mean:g}"
+            groups = len(self.partition.clusters)
+            return f"<Instance: {len(self.arms)} arms in {groups} groups, {extent}, {self.family.spec}>"
+        if not self.partition.contiguous:
+            labels = [self.partition.clusters[c] for c in self.partition.membership]
+            return f"Instance({self.means.tolist()!r}, labels={labels!r}{family})"
+        return f"Instance({self._grouped()!r}{family})"
+
+    def _grouped(self) -> object:
+        parts = {
+            name: self.means[part].tolist()
+            if self.partition.anonymous
+            else {self.arms[k]: float(self.means[k]) for k in part}
+            for name, part in zip(self.partition.clusters, self.partition.members, strict=True)
+        }
+        numbered = self.partition.clusters == tuple(range(len(parts)))
+        return list(parts.values()) if numbered and self.partition.anonymous else parts
+
+    def _repr_html_(self) -> str:
+        names = [self.partition.clusters[c] for c in self.partition.membership]
+        rows = tuple(zip(names, self.arms, self.means.tolist(), self.gaps.tolist(), strict=True))
+        return Table(("cluster", "arm", "mean", "gap"), rows, title=f"{self.family.spec} rewards").html()
+
+
+def _read(means: object, labels: object) -> tuple[Partition, Floats]:
+    if isinstance(means, Mapping):
+        names, parts = list(means), list(means.values())
+    elif isinstance(means, Iterable) and not isinstance(means, str | bytes):
+        names, parts = None, list(means)
+    else:
+        raise invalid("means", "Instance", "a list of means, a list of groups, or a mapping", means)
+    grouped = names is not None or any(isinstance(part, Iterable) for part in parts)
+    if not grouped:
+        return _read_flat(parts, labels)
+    if labels is not None:
+        raise invalid("labels", "Instance", "left out where means are grouped", labels)
+    values = [list(_values(part)) for part in parts]
+    if any(isinstance(part, Mapping) for part in parts):
+        arms: list[object] = [list(part) if isinstance(part, Mapping) else part for part in parts]
+        if not all(isinstance(part, Mapping) for part in parts):
+            raise invalid("means", "Instance", "labelled in every group or in none", means)
+    else:
+        arms = [len(part) for part in values]
+    if not all(values):
+        raise invalid("means", "Instance", "at least one mean in every group", means)
+    partition = Partition.of_groups(
+        arms if names is None else dict(zip(names, arms, strict=True)), "Instance"
+    )
+    return partition, _floats([mean for part in values for mean in part])
+
+
+def _read_flat(parts: list[object], labels: object) -> tuple[Partition, Floats]:
+    if not parts:
+        raise invalid("means", "Instance", "at least one mean", parts)
+    values = _floats(parts)
+    if labels is None:
+        return Partition.of_sizes([values.size], (0,)), values
+    partition = Partition.of_labels(labels, None, "Instance")
+    if len(partition.arms) != values.size:
+        given = Described(f"{len(partition.arms)} labels")
+        raise invalid("labels", "Instance", f"one for each of the {values.size} means", given)
+    return partition, values
+
+
+def _values(part: object) -> Iterable[object]:
+    if isinstance(part, Mapping):
+        return part.values()
+    if isinstance(part, Iterable) and not isinstance(part, str | bytes):
+        return part
+    raise invalid("means", "Instance", "either flat or grouped throughout", part)
+
+
+def _floats(values: list[object]) -> Floats:
+    for value in values:
+        if not np.isfinite(as_float(value)):
+            raise invalid("means", "Instance", "finite numbers", value)
+    return np.array([as_float(value) for value in values])

@@ -1,0 +1,1 @@
+"""The paper as data: its figures, and what its captions claim."""

@@ -1,0 +1,63 @@
+"""The paper's Figures 2 to 8 as data: instances, widths, and the branch each caption names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from clusterbandits.instance import Instance
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterbandits.bounds import Branch
+
+Widths: TypeAlias = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: an instance, the width vectors it is played with, and what its caption says."""
+
+    number: int
+    means: tuple[tuple[float, ...], ...]
+    widths: tuple[Widths, ...]
+    #: The branch of the minimum that the caption names for the suboptimal cluster; None where it is silent.
+    caption: Branch | None
+    #: What the instance stands for.
+    shows: str
+
+    @property
+    def instance(self) -> Instance:
+        """The figure's Bernoulli instance."""
+        return Instance(self.means)
+
+
+_CLOSE = ((0.41, 0.42, 0.43), (0.43, 0.44, 0.45))
+_WRONG_WIDTHS = ((0.5, 0.9), (0.4, 0.7), (0.1, 0.7), (0.4, 0.2))
+
+FIGURES = (
+    Figure(2, ((0.40, 0.41, 0.42), (0.60, 0.61, 0.62)), ((0.02, 0.02),), "A", "well separated clusters"),
+    Figure(3, ((0.80, 0.82, 0.84), (0.81, 0.83, 0.85)), ((0.02, 0.02),), "A", "overlapping clusters"),
+    Figure(4, _CLOSE, ((0.03, 0.04),), "A", "close clusters, widths over-estimated"),
+    Figure(5, ((0.68, 0.69, 0.67), (0.1, 0.2, 0.7)), ((0.02, 0.8),), "A", "the best arm in a poor cluster"),
+    Figure(6, _CLOSE, ((0.02, 0.02),), "B", "close clusters, widths exact"),
+    Figure(7, _CLOSE, ((0.0, 0.02),), "B", "close clusters, suboptimal width under-estimated"),
+    Figure(8, ((0.3, 0.7), (0.1, 0.2, 0.8)), _WRONG_WIDTHS, None, "widths over- and under-estimated"),
+)
+
+
+def figures(numbers: Sequence[int] = ()) -> tuple[Figure, ...]:
+    """Return the figures of these numbers, all of them by default.
+
+    Examples
+    --------
+    >>> figures([5])[0].shows
+    'the best arm in a poor cluster'
+    """
+    known = {figure.number: figure for figure in FIGURES}
+    for number in numbers:
+        if number not in known:
+            raise invalid("figure", "paper", f"a number from {min(known)} to {max(known)}", number)
+    return tuple(known[number] for number in dict.fromkeys(numbers)) or FIGURES

@@ -1,0 +1,151 @@
+"""Who belongs together: arms, clusters, and which arm lies in which cluster."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from numbers import Integral
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from clusterbandits.validate import Described, invalid, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Label: TypeAlias = str | int
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition of arms into clusters; arms keep the order they were given in.
+
+    Parameters
+    ----------
+    clusters
+        The name of every cluster.
+    arms
+        The label of every arm.
+    membership
+        For every arm, the number of its cluster.
+    """
+
+    clusters: tuple[Label, ...]
+    arms: tuple[Label, ...]
+    membership: tuple[int, ...]
+
+    @classmethod
+    def of_groups(cls, groups: object, owner: str) -> Partition:
+        """Read sizes ``[3, 2]``, groups ``[["a", "b"], ["c"]]``, or a mapping from names to either."""
+        if isinstance(groups, Mapping):
+            names, parts = list(groups), list(groups.values())
+        elif isinstance(groups, Iterable) and _is_list(groups):
+            names, parts = None, list(groups)
+        else:
+            raise invalid("arms", owner, "a list of cluster sizes or groups, or a mapping", groups)
+        if not parts:
+            raise invalid("arms", owner, "at least one cluster", groups)
+        if any(_is_list(part) for part in parts):
+            members = [_labels("arms", part, owner) for part in parts]
+            return cls._of_members(_names(names, len(parts), owner), members, owner)
+        sizes = [whole("arms", owner, part, least=1) for part in parts]
+        return cls.of_sizes(sizes, _names(names, len(parts), owner))
+
+    @classmethod
+    def of_sizes(cls, sizes: Sequence[int], names: tuple[Label, ...]) -> Partition:
+        """Make clusters of anonymous arms, numbered from 0."""
+        membership = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(names, tuple(range(membership.size)), tuple(membership.tolist()))
+
+    @classmethod
+    def of_labels(cls, labels: object, arms: object, owner: str) -> Partition:
+        """Read the cluster of every arm, ``["red", "red", "blue"]``; clusters in order of appearance."""
+        groups = _labels("labels", labels, owner)
+        if not groups:
+            raise invalid("labels", owner, "the cluster of every arm, for at least one arm", labels)
+        number = {name: i for i, name in enumerate(dict.fromkeys(groups))}
+        names = range(len(groups)) if arms is None else arms
+        return cls.of_lists(list(number), names, [number[name] for name in groups], owner)
+
+    @classmethod
+    def of_lists(cls, clusters: object, arms: object, membership: object, owner: str) -> Partition:
+        """Check and put together the three lists a partition is made of, as a file may hold them."""
+        names = _distinct("clusters", _labels("clusters", clusters, owner), owner)
+        labels = _distinct("arms", _labels("arms", arms, owner), owner)
+        numbers = [whole("membership", owner, c, least=0) for c in _labels("membership", membership, owner)]
+        if len(numbers) != len(labels) or set(numbers) != set(range(len(names))):
+            allowed = f"a cluster number below {len(names)} for each of {len(labels)} arms, none left empty"
+            raise invalid("membership", owner, allowed, membership)
+        return cls(names, labels, tuple(numbers))
+
+    @classmethod
+    def _of_members(cls, names: tuple[Label, ...], members: list[list[Label]], owner: str) -> Partition:
+        for name, part in zip(names, members, strict=True):
+            if not part:
+                raise invalid(
+                    "arms", owner, "at least one arm in every cluster", Described(f"none in {name!r}")
+                )
+        arms = _distinct("arms", list(chain.from_iterable(members)), owner)
+        membership = tuple(i for i, part in enumerate(members) for _ in part)
+        return cls(names, arms, membership)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many arms every cluster has."""
+        return tuple(len(part) for part in self.members)
+
+    @functools.cached_property
+    def members(self) -> tuple[NDArray[np.intp], ...]:
+        """For every cluster, the numbers of its arms."""
+        order = np.argsort(self.membership, kind="stable")
+        counts = np.bincount(self.membership, minlength=len(self.clusters))
+        return tuple(np.split(order, np.cumsum(counts)[:-1]))
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether arms are known by their numbers alone."""
+        return self.arms == tuple(range(len(self.arms)))
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the arms of every cluster stand side by side, the clusters in order."""
+        return all(a <= b for a, b in zip(self.membership, self.membership[1:], strict=False))
+
+    def groups(self) -> dict[Label, list[Label]]:
+        """Return the arms of every cluster."""
+        return {
+            name: [self.arms[k] for k in part] for name, part in zip(self.clusters, self.members, strict=True)
+        }
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
+def _names(names: list[object] | None, count: int, owner: str) -> tuple[Label, ...]:
+    return tuple(range(count)) if names is None else tuple(_label("arms", name, owner) for name in names)
+
+
+def _labels(parameter: str, values: object, owner: str) -> list[Label]:
+    if not isinstance(values, Iterable) or not _is_list(values):
+        raise invalid(parameter, owner, "lists of labels", values)
+    return [_label(parameter, value, owner) for value in values]
+
+
+def _distinct(parameter: str, labels: list[Label], owner: str) -> tuple[Label, ...]:
+    if len(set(labels)) < len(labels):
+        twice = next(label for label, times in Counter(labels).items() if times > 1)
+        raise invalid(parameter, owner, "labels that are all different", Described(f"{twice!r} twice"))
+    return tuple(labels)
+
+
+def _label(parameter: str, value: object, owner: str) -> Label:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    raise invalid(parameter, owner, "made of labels that are text or whole numbers", value)

@@ -1,0 +1,1 @@
+"""A user's own questions: problems and studies as files."""

@@ -1,0 +1,113 @@
+"""A problem as people write it: one line of means, or a small TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.errors import UnreadableFileError
+from clusterbandits.instance import Instance
+from clusterbandits.validate import Described, invalid
+
+if TYPE_CHECKING:
+    from clusterbandits.clusters import Clusters
+
+_EXAMPLE = 'means such as "0.41,0.42; 0.43,0.44", groups parted by semicolons, or a TOML file'
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The truth and what a learner is told of it."""
+
+    instance: Instance
+    clusters: Clusters
+
+
+def read_problem(source: str, widths: str | None = None, family: str | None = None) -> Problem:
+    """Read a problem from a line of means or from the TOML file a path names.
+
+    Parameters
+    ----------
+    source
+        Means with commas between arms and semicolons between clusters; or the path of a TOML file.
+    widths
+        Widths with commas between them, or one for all; by default those of the file, or the true spans.
+    family
+        A family as ``as_family`` reads it; by default that of the file, or Bernoulli.
+
+    Examples
+    --------
+    >>> read_problem("0.41,0.42; 0.45", widths="0.03").clusters
+    Clusters([2, 1], widths=[0.03, 0.03])
+    """
+    described: dict[str, Any] = _from_file(Path(source)) if _is_path(source) else {"means": _means(source)}
+    instance = Instance(described["means"], family=family or described.get("family", "bernoulli"))
+    told = _numbers("widths", widths) if widths is not None else _file_widths(described, instance)
+    return Problem(instance, instance.clusters(told[0] if len(told) == 1 else told))
+
+
+def _is_path(source: str) -> bool:
+    return source.endswith(".toml") or (bool(source.strip()) and ";" not in source and Path(source).exists())
+
+
+def _means(text: str) -> list[list[float]]:
+    return [_numbers("problem", part) for part in text.strip().strip(";").split(";")]
+
+
+def _numbers(parameter: str, text: str) -> list[float]:
+    allowed = _EXAMPLE if parameter == "problem" else "numbers with commas between them"
+    values = []
+    for part in text.split(","):
+        try:
+            values.append(float(part))
+        except ValueError:
+            given = Described(f"'{part.strip()}' in '{text.strip()}'")
+            raise invalid(parameter, "bound", allowed, given) from None
+    return values
+
+
+def _file_widths(described: dict[str, Any], instance: Instance) -> list[Any]:
+    told = described.get("widths") or [None] * len(instance.spans)
+    return [span if width is None else width for width, span in zip(told, instance.spans, strict=True)]
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    """Return means by cluster and arm, the widths of the clusters, and the family if the file names one."""
+    data = _load(path)
+    _check_keys(path, "file", data, {"family", "clusters"})
+    clusters = data.get("clusters")
+    if not isinstance(clusters, dict) or not clusters:
+        raise invalid("clusters", path.name, "a table with one table for each cluster", clusters)
+    for name, cluster in clusters.items():
+        if not isinstance(cluster, dict) or "means" not in cluster:
+            raise invalid(
+                f"clusters.{name}", path.name, "a table with the key means, and perhaps width", cluster
+            )
+        _check_keys(path, f"clusters.{name}", cluster, {"means", "width"})
+    described: dict[str, Any] = {
+        "means": {name: cluster["means"] for name, cluster in clusters.items()},
+        "widths": [cluster.get("width") for cluster in clusters.values()],
+    }
+    return described | ({"family": data["family"]} if "family" in data else {})
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise UnreadableFileError(f"The file '{path}' must be TOML. Got an error instead: {error}.") from None
+    except UnicodeDecodeError:
+        raise UnreadableFileError(
+            f"The file '{path}' must be text in UTF-8. Got other bytes instead."
+        ) from None
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise UnreadableFileError(f"The file '{path}' must be readable. Got '{reason}' instead.") from None
+
+
+def _check_keys(path: Path, table: str, data: dict[str, Any], allowed: set[str]) -> None:
+    unknown = sorted(set(data) - allowed)
+    if unknown:
+        raise invalid(table, path.name, f"made of the keys {', '.join(sorted(allowed))} alone", unknown[0])

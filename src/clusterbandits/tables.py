@@ -1,0 +1,83 @@
+"""Small tables: the same rows as text of at most 80 columns, and as HTML for notebooks."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+from html import escape
+
+WIDTH = 80
+_SHORTEST = 6
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a heading, with remarks below."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return the table in plain characters; numbers to the right, words to the left."""
+        right = self._numeric()
+        grid = [self.columns, *(tuple(map(cell, row)) for row in self.rows)]
+        sizes, gap = _fit([max(map(len, column)) for column in zip(*grid, strict=True)], right)
+        rule = ("─" * size for size in sizes)
+        lines = [(gap * " ").join(map(_place, row, sizes, right)).rstrip() for row in grid]
+        lines.insert(1, (gap * " ").join(rule))
+        notes = [textwrap.fill(note, WIDTH) for note in self.notes]
+        return "\n".join([*filter(None, [self.title]), *lines, *([""] if notes else []), *notes])
+
+    def html(self) -> str:
+        """Return the table as an HTML fragment."""
+        right = [' style="text-align:right"' if numeric else "" for numeric in self._numeric()]
+        head = "".join(f"<th{a}>{escape(name)}</th>" for a, name in zip(right, self.columns, strict=True))
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td{a}>{escape(cell(v))}</td>" for a, v in zip(right, row, strict=True))
+            + "</tr>"
+            for row in self.rows
+        )
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+    def _numeric(self) -> list[bool]:
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
+        return [any(isinstance(v, int | float) for v in column) for column in columns]
+
+
+def _fit(sizes: list[int], numeric: list[bool]) -> tuple[list[int], int]:
+    """Return the columns' sizes and the gap between them: closer, then shorter words, until they fit."""
+    gap = 2 if sum(sizes) + 2 * (len(sizes) - 1) <= WIDTH else 1
+    while sum(sizes) + gap * (len(sizes) - 1) > WIDTH:
+        longest = max((size, i) for i, size in enumerate(sizes) if not numeric[i] or all(numeric))[1]
+        if sizes[longest] <= _SHORTEST:
+            break
+        sizes[longest] -= 1
+    return sizes, gap
+
+
+def _place(text: str, size: int, right: bool) -> str:
+    short = text if len(text) <= size else text[: size - 1] + "…"
+    return short.rjust(size) if right else short.ljust(size)
+
+
+def cell(value: object) -> str:
+    """Return a value as a cell shows it: four significant digits, ∞, nothing for None.
+
+    Examples
+    --------
+    >>> cell(50.8), cell(0.02), cell(float("inf")), cell(None)
+    ('50.80', '0.02', '∞', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        if math.isinf(value):
+            return "∞" if value > 0 else "-∞"
+        return f"{value:#.4g}".rstrip(".") if abs(value) >= 1 else f"{value:.4g}"
+    return str(value)

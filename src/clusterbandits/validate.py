@@ -1,0 +1,80 @@
+"""Checks at the border: values that pass are safe in every room behind it."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, TypeGuard
+
+from clusterbandits.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SHOWN = 60
+
+
+def invalid(parameter: str, owner: str, allowed: str, given: object) -> InvalidInputError:
+    """Return the error for one refused value, in the house's one sentence form.
+
+    Examples
+    --------
+    >>> print(invalid("widths", "Clusters", "at least 0", -1))
+    The 'widths' parameter of Clusters must be at least 0. Got -1 instead.
+    """
+    return InvalidInputError(
+        f"The '{parameter}' parameter of {owner} must be {allowed}. Got {shown(given)} instead."
+    )
+
+
+def shown(value: object) -> str:
+    """Return a repr short enough for a sentence."""
+    text = value if isinstance(value, Described) else repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+class Described(str):
+    """What was given, in words instead of as a value: ``Described("3 widths for 2 clusters")``."""
+
+    __slots__ = ()
+
+
+def is_number(value: object) -> TypeGuard[Real]:
+    """Tell numbers from text, booleans and everything else that Python would let through."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def as_float(value: object) -> float:
+    """Return a number as a float, NaN where it is no number: one test then refuses both."""
+    try:
+        return float(value) if is_number(value) else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def positive(parameter: str, owner: str, value: object) -> float:
+    """Return a finite number above 0 as a float."""
+    number = as_float(value)
+    if not (0 < number < math.inf):
+        raise invalid(parameter, owner, "a finite number above 0", value)
+    return number
+
+
+def whole(parameter: str, owner: str, value: object, least: int) -> int:
+    """Return a whole number of at least ``least``; 1e6 counts as whole."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+    else:
+        given = as_float(value)
+        number = int(given) if math.isfinite(given) and given.is_integer() else least - 1
+    if number < least:
+        raise invalid(parameter, owner, f"a whole number of at least {least}", value)
+    return number
+
+
+def choice(parameter: str, owner: str, value: object, allowed: Iterable[str]) -> str:
+    """Return a name that is one of those allowed."""
+    names = list(allowed)
+    if not isinstance(value, str) or value not in names:
+        raise invalid(parameter, owner, f"one of {', '.join(names)}", value)
+    return value
