@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from clusterbandits.partition import Label, Partition
 from clusterbandits.serial import number, to_json
 from clusterbandits.tables import Table, cell
-from clusterbandits.validate import Described, as_float, invalid
+from clusterbandits.validate import Described, as_float, invalid, is_list
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,11 +110,11 @@ class Clusters:
         return WidthFit(self.names, self.widths, spans, excess)
 
     def _flat(self, means: object) -> NDArray[np.float64]:
-        rows = list(means) if isinstance(means, Iterable) else [means]
+        rows = list(means) if is_list(means) else [means]
         if isinstance(means, np.ndarray) and means.dtype == np.float64 and means.ndim == 1:
             flat = means
-        elif any(isinstance(row, Iterable) for row in rows):
-            groups = [list(row) if isinstance(row, Iterable) else [row] for row in rows]
+        elif any(map(is_list, rows)):
+            groups = [list(row) if is_list(row) else [row] for row in rows]
             if tuple(map(len, groups)) != self.sizes:
                 given = Described(f"groups of {[len(group) for group in groups]}")
                 raise invalid("means", "Clusters.fits", f"grouped as the clusters, {list(self.sizes)}", given)
@@ -233,7 +233,7 @@ def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
             expected = f"a mapping with one width for each of {', '.join(map(repr, names))}"
             raise invalid("widths", "Clusters", expected, Described(f"widths for {list(widths)}"))
         values = [widths[name] for name in names]
-    elif isinstance(widths, Iterable) and not isinstance(widths, str | bytes):
+    elif is_list(widths):
         values = list(widths)
         if len(values) != len(names):
             expected = f"one number, or one for each of the {len(names)} clusters"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from clusterbandits.instance import Instance
-from clusterbandits.validate import Described, as_float, choice, invalid, whole
+from clusterbandits.validate import Described, as_float, choice, invalid, is_list, random_generator, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from clusterbandits.families import Family
@@ -24,7 +25,7 @@ def random_instance(
     layout: Layout,
     sizes: Sequence[int],
     span: float | Sequence[float],
-    seed: int | np.random.Generator,
+    seed: int | np.random.SeedSequence | np.random.Generator,
     *,
     within: tuple[float, float] = (0.05, 0.95),
     family: Family | str = "bernoulli",
@@ -66,7 +67,7 @@ def random_instance(
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise invalid("within", owner, "two finite numbers, the smaller first", within)
     spans = _spans(span, counts, high - low)
-    rng = np.random.default_rng(seed)
+    rng = random_generator(seed, owner)
     place = {"separated": _separated, "overlapping": _overlapping, "scattered": _scattered}[layout]
     starts = low + place(rng, spans, high - low)
     drawn = [_group(rng, *group) for group in zip(starts, spans, counts, strict=True)]
@@ -74,7 +75,7 @@ def random_instance(
 
 
 def _spans(span: object, counts: list[int], room: float) -> Floats:
-    given = span if isinstance(span, Sequence | np.ndarray) else [span] * len(counts)
+    given = span if is_list(span) else [span] * len(counts)
     values = np.array([as_float(value) for value in given])
     if values.size != len(counts) or not np.all((values >= 0) & (values <= room)):
         allowed = f"one number or one for each of {len(counts)} groups, each from 0 to {room:g}"

@@ -12,7 +12,7 @@ from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
 from clusterbandits.partition import Label, Partition
 from clusterbandits.tables import Table
-from clusterbandits.validate import Described, as_float, invalid
+from clusterbandits.validate import Described, as_float, invalid, is_list
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,11 +135,11 @@ class Instance:
 def _read(means: object, labels: object) -> tuple[Partition, Floats]:
     if isinstance(means, Mapping):
         names, parts = list(means), list(means.values())
-    elif isinstance(means, Iterable) and not isinstance(means, str | bytes):
+    elif is_list(means):
         names, parts = None, list(means)
     else:
         raise invalid("means", "Instance", "a list of means, a list of groups, or a mapping", means)
-    grouped = names is not None or any(isinstance(part, Iterable) for part in parts)
+    grouped = names is not None or any(is_list(part) or isinstance(part, Mapping) for part in parts)
     if not grouped:
         return _read_flat(parts, labels)
     if labels is not None:
@@ -175,7 +175,7 @@ def _read_flat(parts: list[object], labels: object) -> tuple[Partition, Floats]:
 def _values(part: object) -> Iterable[object]:
     if isinstance(part, Mapping):
         return part.values()
-    if isinstance(part, Iterable) and not isinstance(part, str | bytes):
+    if is_list(part):
         return part
     raise invalid("means", "Instance", "either flat or grouped throughout", part)
 

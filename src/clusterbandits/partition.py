@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from clusterbandits.validate import Described, invalid, whole
+from clusterbandits.validate import Described, invalid, is_list, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,13 +43,13 @@ class Partition:
         """Read sizes ``[3, 2]``, groups ``[["a", "b"], ["c"]]``, or a mapping from names to either."""
         if isinstance(groups, Mapping):
             names, parts = list(groups), list(groups.values())
-        elif isinstance(groups, Iterable) and _is_list(groups):
+        elif is_list(groups):
             names, parts = None, list(groups)
         else:
             raise invalid("arms", owner, "a list of cluster sizes or groups, or a mapping", groups)
         if not parts:
             raise invalid("arms", owner, "at least one cluster", groups)
-        if any(_is_list(part) for part in parts):
+        if any(is_list(part) for part in parts):
             members = [_labels("arms", part, owner) for part in parts]
             return cls._of_members(_names(names, len(parts), owner), members, owner)
         sizes = [whole("arms", owner, part, least=1) for part in parts]
@@ -113,7 +113,7 @@ class Partition:
     @property
     def contiguous(self) -> bool:
         """Whether the arms of every cluster stand side by side, the clusters in order."""
-        return all(a <= b for a, b in zip(self.membership, self.membership[1:], strict=False))
+        return all(a <= b for a, b in pairwise(self.membership))
 
     def groups(self) -> dict[Label, list[Label]]:
         """Return the arms of every cluster."""
@@ -122,16 +122,12 @@ class Partition:
         }
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-
-
 def _names(names: list[object] | None, count: int, owner: str) -> tuple[Label, ...]:
     return tuple(range(count)) if names is None else tuple(_label("arms", name, owner) for name in names)
 
 
 def _labels(parameter: str, values: object, owner: str) -> list[Label]:
-    if not isinstance(values, Iterable) or not _is_list(values):
+    if not is_list(values):
         raise invalid(parameter, owner, "lists of labels", values)
     return [_label(parameter, value, owner) for value in values]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
+
+import numpy as np
 
 from clusterbandits.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _SHOWN = 60
 
@@ -44,6 +44,11 @@ def is_number(value: object) -> TypeGuard[Real]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def is_list(value: object) -> TypeGuard[Iterable[object]]:
+    """Tell lists, arrays and the like from single values, text and mappings."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
 def as_float(value: object) -> float:
     """Return a number as a float, NaN where it is no number: one test then refuses both."""
     try:
@@ -70,6 +75,15 @@ def whole(parameter: str, owner: str, value: object, least: int) -> int:
     if number < least:
         raise invalid(parameter, owner, f"a whole number of at least {least}", value)
     return number
+
+
+def random_generator(seed: object, owner: str) -> np.random.Generator:
+    """Return the generator a seed stands for; a generator is returned as it is."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.default_rng(seed)
+    return np.random.default_rng(whole("seed", owner, seed, least=0))
 
 
 def choice(parameter: str, owner: str, value: object, allowed: Iterable[str]) -> str:

@@ -6,47 +6,66 @@ from typing import Any
 
 import mpmath
 
+from clusterbandits import Bernoulli, Exponential, Family, Gaussian, Poisson
+
 mpmath.mp.dps = 60
 Number = Any
+
+FAMILIES: tuple[Family, ...] = (
+    Bernoulli(),
+    Gaussian(),
+    Gaussian(sigma=0.25),
+    Poisson(),
+    Exponential(),
+    Exponential(shape=3.5),
+)
 
 
 def _xlog(x: Number, ratio: Number) -> Number:
     return x * mpmath.log(ratio) if x else mpmath.mpf(0)
 
 
-def divergence(name: str, x: float, y: float, weight: float = 1.0) -> Number:
+def divergence(family: Family, x: Number, y: Number) -> Number:
     p, q = mpmath.mpf(x), mpmath.mpf(y)
     if p == q:
         return mpmath.mpf(0)
-    if name == "bernoulli":
-        if (q == 0 and p > 0) or (q == 1 and p < 1):
-            return mpmath.inf
-        return (_xlog(p, p / q) if q else 0) + (_xlog(1 - p, (1 - p) / (1 - q)) if q < 1 else 0)
-    if name == "gaussian":
-        return weight * (p - q) ** 2 / 2
-    if name == "poisson":
-        return mpmath.inf if q == 0 else q - p + _xlog(p, p / q)
-    return weight * (p / q - 1 - mpmath.log(p / q))
+    if isinstance(family, Gaussian):
+        return (p - q) ** 2 / (2 * mpmath.mpf(family.sigma) ** 2)
+    if isinstance(family, Exponential):
+        return mpmath.mpf(family.shape) * (p / q - 1 - mpmath.log(p / q))
+    if q == 0 or (q == 1 and isinstance(family, Bernoulli)):
+        return mpmath.inf
+    if isinstance(family, Poisson):
+        return q - p + _xlog(p, p / q)
+    return _xlog(p, p / q) + _xlog(1 - p, (1 - p) / (1 - q))
 
 
-def slope(name: str, x: float, y: float, weight: float = 1.0) -> Number:
+def slope(family: Family, x: Number, y: Number) -> Number:
     p, q = mpmath.mpf(x), mpmath.mpf(y)
-    if name == "bernoulli":
-        return (1 - p) / (1 - q) - p / q
-    if name == "gaussian":
-        return weight * (q - p)
-    if name == "poisson":
-        return 1 - p / q
-    return weight * (1 / q - p / q**2)
+    if isinstance(family, Gaussian):
+        return (q - p) / mpmath.mpf(family.sigma) ** 2
+    if isinstance(family, Exponential):
+        return mpmath.mpf(family.shape) * (q - p) / q**2
+    return 1 - p / q if isinstance(family, Poisson) else (1 - p) / (1 - q) - p / q
 
 
-def root(name: str, x: float, level: float, low: Number, high: Number, weight: float = 1.0) -> Number:
-    """Bisect between two points of which one has a divergence below the level and one above."""
-    inside, outside = mpmath.mpf(low), mpmath.mpf(high)
-    for _ in range(170):
-        middle = (inside + outside) / 2
-        if divergence(name, x, middle, weight) <= level:
+def rise(family: Family, x: Number, y: Number, width: Number) -> Number:
+    """d⁺(x, y) − d⁺(x, y − width) as it is written."""
+    floor = mpmath.mpf(y) - mpmath.mpf(width)
+    low = divergence(family, x, floor) if mpmath.mpf(x) < floor else mpmath.mpf(0)
+    return divergence(family, x, y) - low if x < y else mpmath.mpf(0)
+
+
+def root(family: Family, x: float, level: float, end: Number) -> Number:
+    """Bisect from x towards an end whose divergence is above the level."""
+    inside, outside = mpmath.mpf(x), mpmath.mpf(end)
+    for _ in range(1000):
+        wide = inside > 0 and outside > 0 and max(inside / outside, outside / inside) > 4
+        middle = mpmath.sqrt(inside * outside) if wide else (inside + outside) / 2
+        if divergence(family, x, middle) <= level:
             inside = middle
         else:
             outside = middle
+        if abs(inside - outside) < abs(inside) * mpmath.mpf("1e-25"):
+            break
     return inside

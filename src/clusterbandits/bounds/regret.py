@@ -174,7 +174,7 @@ def _evidence(instance: Instance, clusters: Clusters) -> Evidence:
     # In floats 0.8 − 0.5 is above 0.3: an arm exactly one width below the best must not count as further.
     touching = np.abs(floor - means) <= _ROUNDING * np.maximum(abs(best), np.abs(means))
     reached = (floor <= means) | touching
-    divergences = np.asarray(family.divergence(means, best))
+    divergences = family.divergence(means, best)
     return Evidence(
         gaps=instance.gaps,
         divergences=divergences,

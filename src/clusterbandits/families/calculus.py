@@ -34,4 +34,4 @@ def rise(law: Law, x: float, y: float, width: float) -> float:
         return divergence_above(law, x, y)
     if width == 0.0:
         return 0.0
-    return divergence(law, z, y) + (z - x) * natural_gap(law, y, width)
+    return divergence(law, z, y) + ((y - x) - width) * natural_gap(law, y, width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,8 @@ class Family:
 
     .. math:: d(x, y) = \int_x^y \frac{u - x}{V(u)} du
 
-    and everything else follows from it. All methods take numbers or arrays and broadcast.
+    and everything else follows from it. Methods take numbers or arrays and broadcast; numbers give a
+    float, arrays an array.
     Arguments outside the family's mean domain are refused.
     """
 
@@ -62,33 +63,33 @@ class Family:
         values = np.asarray(means, dtype=np.float64)
         return np.isfinite(values) & (values >= self.low) & (values <= self.high)
 
-    def divergence(self, x: ArrayLike, y: ArrayLike) -> Floats | float:
+    def divergence(self, x: ArrayLike, y: ArrayLike) -> Any:
         """Return d(x, y), the information per reward of mean x against mean y."""
         return self._evaluate(elementwise.DIVERGENCE, x, self._means("y", y))
 
-    def divergence_above(self, x: ArrayLike, y: ArrayLike) -> Floats | float:
+    def divergence_above(self, x: ArrayLike, y: ArrayLike) -> Any:
         """Return d⁺(x, y): d(x, y) where x < y, else 0. ``y`` may lie below the domain."""
         y = np.asarray(y, dtype=np.float64)
         if not np.all(y <= self.high):
             raise invalid("y", type(self).__name__, f"at most {self.high:g}", _worst(y, y <= self.high))
         return self._evaluate(elementwise.DIVERGENCE_ABOVE, x, y)
 
-    def slope(self, x: ArrayLike, y: ArrayLike) -> Floats | float:
+    def slope(self, x: ArrayLike, y: ArrayLike) -> Any:
         """Return the derivative of d(x, y) in y, (y − x) / V(y)."""
         return self._evaluate(elementwise.SLOPE, x, self._means("y", y))
 
-    def rise(self, x: ArrayLike, y: ArrayLike, width: ArrayLike) -> Floats | float:
+    def rise(self, x: ArrayLike, y: ArrayLike, width: ArrayLike) -> Any:
         """Return d⁺(x, y) − d⁺(x, y − width), accurate however small the width."""
         width = np.asarray(width, dtype=np.float64)
         if not np.all(width >= 0):
             raise invalid("width", type(self).__name__, "at least 0", _worst(width, width >= 0))
         return self._evaluate(elementwise.RISE, x, self._means("y", y), width)
 
-    def upper(self, x: ArrayLike, level: ArrayLike) -> Floats | float:
+    def upper(self, x: ArrayLike, level: ArrayLike) -> Any:
         """Return the upper confidence root sup{q : d(x, q) ≤ level}."""
         return self._evaluate(elementwise.UPPER, x, self._levels(level))
 
-    def lower(self, x: ArrayLike, level: ArrayLike) -> Floats | float:
+    def lower(self, x: ArrayLike, level: ArrayLike) -> Any:
         """Return the lower confidence root inf{q : d(x, q) ≤ level}."""
         return self._evaluate(elementwise.LOWER, x, self._levels(level))
 
@@ -97,7 +98,7 @@ class Family:
         pulls = whole("pulls", type(self).__name__, pulls, least=0)
         return law.total(self.law, rng, float(self._means("mean", mean)), pulls)
 
-    def _evaluate(self, quantity: int, x: ArrayLike, y: ArrayLike, width: ArrayLike = 0.0) -> Floats | float:
+    def _evaluate(self, quantity: int, x: ArrayLike, y: ArrayLike, width: ArrayLike = 0.0) -> Any:
         result = elementwise.evaluate(quantity, self.law, self._means("x", x), y, width)
         return result if result.ndim else float(result)
 

@@ -1,0 +1,141 @@
+"""Kernels: usable from compiled code, the same without compilation, cached where they can be."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import clusterbandits
+from clusterbandits import compiled
+from clusterbandits.families import calculus, law
+from tests.families import exact
+
+PACKAGE = Path(clusterbandits.__file__).parent
+
+#: Prints every quantity of every family to the last bit; run with and without compilation.
+PROGRAM = """
+import math
+import numpy as np
+from tests.families import exact
+ends = {"bernoulli": [0.0, 1e-12, 0.3, 1 - 1e-12, 1.0], "poisson": [0.0, 1e-12, 2.5, 1e9],
+        "exponential": [1e-12, 0.7, 1e9], "gaussian": [-3.0, 0.0, 1e9]}
+for family in exact.FAMILIES:
+    means = np.array(ends[family.name])
+    rng = np.random.default_rng(7)
+    for name in ("divergence", "divergence_above", "slope"):
+        for value in getattr(family, name)(means[:, None], means[None, :]).ravel():
+            print(float(value).hex())
+    levels = np.array([0.0, 1e-9, 0.1, 40.0, math.inf])
+    for name in ("upper", "lower"):
+        for value in getattr(family, name)(means[:, None], levels).ravel():
+            print(float(value).hex())
+    for value in family.rise(means[:, None], means[None, :], 0.01).ravel():
+        print(float(value).hex())
+    for pulls in (1, 40, 10**6, 10**12):
+        print(float(family.total(float(np.clip(means[1], 1e-3, 0.9)), pulls, rng)).hex())
+"""
+
+
+def output_of(program: str, **environment: str) -> str:
+    root = Path(__file__).parents[2]
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=os.environ | environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_compiled_and_plain_agree_to_the_last_bit() -> None:
+    plain = output_of(PROGRAM, NUMBA_DISABLE_JIT="1")
+    assert plain.count("\n") > 300
+    assert plain == output_of(PROGRAM)
+
+
+def test_kernels_serve_compiled_callers() -> None:
+    def both_ends(one: law.Law, mean: float, level: float) -> tuple[float, float]:
+        low = law.lower(one, mean, level)
+        return low, calculus.divergence_above(one, low, mean)
+
+    compiled_caller = numba.njit(both_ends)
+    for family in exact.FAMILIES:
+        low, back = compiled_caller(family.law, 0.5, 0.01)
+        assert low == family.lower(0.5, 0.01)
+        assert back == family.divergence(low, 0.5)
+
+
+def test_one_compilation_serves_all_families() -> None:
+    kernels: list[Any] = [law.divergence, law.total]
+    for family in exact.FAMILIES:
+        law.divergence(family.law, 0.2, 0.3)
+        law.total(family.law, np.random.default_rng(0), 0.2, 5)
+    assert [len(kernel.signatures) for kernel in kernels] == [1, 1]
+
+
+def test_kernels_live_where_the_cache_key_looks() -> None:
+    strays = []
+    for file in PACKAGE.rglob("*.py"):
+        decorators = [
+            decorator
+            for node in ast.walk(ast.parse(file.read_text()))
+            if isinstance(node, ast.FunctionDef)
+            for decorator in node.decorator_list
+        ]
+        room = file.relative_to(PACKAGE).parts[0]
+        if any(getattr(d, "id", "") == "kernel" for d in decorators) and room not in compiled.KERNEL_ROOMS:
+            strays.append(file)
+    assert not strays
+
+
+def test_an_edit_in_any_kernel_source_changes_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for room in compiled.KERNEL_ROOMS:
+        source = PACKAGE / room
+        for file in source.rglob("*.py") if source.is_dir() else [source]:
+            copy = tmp_path / file.relative_to(PACKAGE)
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(file.read_bytes())
+    monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
+    before = compiled.source_key()
+    with (tmp_path / "families" / "poisson.py").open("a") as source_file:
+        source_file.write("# edited\n")
+    assert compiled.source_key() != before
+
+
+WARM = """
+from clusterbandits.families import law
+law.divergence(law.Law(0, 1.0), 0.2, 0.3)
+print(sum(law.divergence.stats.cache_hits.values()), law.divergence.stats.cache_path)
+"""
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    first = output_of(WARM, NUMBA_CACHE_DIR=str(tmp_path))
+    second = output_of(WARM, NUMBA_CACHE_DIR=str(tmp_path))
+    assert first.split()[0] == "0"
+    assert second.split()[0] == "1"
+    assert second.split()[1].startswith(str(tmp_path / f"kernels-{compiled.source_key()}"))
+
+
+def test_a_cache_folder_that_cannot_be_written_is_passed_over(tmp_path: Path) -> None:
+    occupied = tmp_path / "a file where the folder should be"
+    occupied.write_text("")
+    place = Path(output_of(WARM, NUMBA_CACHE_DIR=str(occupied)).split(maxsplit=1)[1])
+    assert occupied not in place.parents
+    assert not place.exists(), "the temporary folder is removed with the process"
+
+
+def test_other_libraries_keep_their_cache_folder() -> None:
+    program = "import numba, clusterbandits.families; print(repr(numba.config.CACHE_DIR))"
+    assert output_of(program, NUMBA_CACHE_DIR="").strip() == "''"

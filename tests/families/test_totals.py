@@ -1,0 +1,93 @@
+"""The total of m rewards drawn at once has the law of m rewards added up."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from clusterbandits import Bernoulli, Exponential, Family, Gaussian, InvalidInputError, Poisson
+from tests.families import exact
+
+EACH = pytest.mark.parametrize("family", exact.FAMILIES, ids=lambda family: family.spec)
+LEAST_P = 1e-3
+
+
+def draw(family: Family, mean: float, pulls: int, times: int, seed: int) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    return np.array([family.total(mean, pulls, rng) for _ in range(times)])
+
+
+def standard_deviation(family: Family, mean: float, pulls: float) -> float:
+    one = {
+        "bernoulli": mean * (1 - mean),
+        "poisson": mean,
+        "exponential": mean**2 / getattr(family, "shape", 1.0),
+        "gaussian": getattr(family, "sigma", 1.0) ** 2,
+    }[family.name]
+    return float(np.sqrt(pulls * one))
+
+
+@EACH
+@pytest.mark.parametrize("pulls", [1, 7, 300])
+def test_law_of_the_total(family: Family, pulls: int) -> None:
+    mean = 0.3
+    found = draw(family, mean, pulls, times=4000, seed=pulls)
+    if isinstance(family, Bernoulli | Poisson):
+        law = stats.binom(pulls, mean) if isinstance(family, Bernoulli) else stats.poisson(pulls * mean)
+        edges = np.unique(law.ppf([0.0, 0.1, 0.3, 0.5, 0.7, 0.9]))
+        cells = np.concatenate([[-np.inf], edges, [np.inf]])
+        share = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
+        seen = np.array([np.sum((found > low) & (found <= high)) for low, high in pairwise(cells)])
+        assert np.all(found == np.round(found))
+        kept = share * found.size > 1e-9
+        assert seen[~kept].sum() == 0
+        assert stats.chisquare(seen[kept], share[kept] * found.size).pvalue > LEAST_P
+    else:
+        sd = standard_deviation(family, mean, 1)
+        shape = getattr(family, "shape", 1.0)
+        gamma = stats.gamma(shape * pulls, scale=mean / shape)
+        law = gamma if isinstance(family, Exponential) else stats.norm(pulls * mean, sd * np.sqrt(pulls))
+        assert stats.kstest(found, law.cdf).pvalue > LEAST_P
+
+
+@EACH
+def test_total_equals_single_rewards_in_law(family: Family) -> None:
+    at_once = draw(family, 0.3, 20, times=3000, seed=1)
+    rng = np.random.default_rng(2)
+    added = np.array([sum(family.total(0.3, 1, rng) for _ in range(20)) for _ in range(3000)])
+    assert stats.ks_2samp(at_once, added).pvalue > LEAST_P
+
+
+@EACH
+def test_a_million_million_pulls(family: Family) -> None:
+    pulls, mean = 10**12, 0.3
+    found = draw(family, mean, pulls, times=2000, seed=3)
+    score = (found - pulls * mean) / standard_deviation(family, mean, pulls)
+    assert stats.kstest(score, stats.norm.cdf).pvalue > LEAST_P
+
+
+@pytest.mark.parametrize(("mean", "wanted"), [(0.0, 0.0), (1.0, 10.0**12)])
+def test_certain_rewards(mean: float, wanted: float) -> None:
+    assert Bernoulli().total(mean, 10**12, np.random.default_rng(0)) == wanted
+
+
+def test_no_pulls_pay_nothing() -> None:
+    for family in exact.FAMILIES:
+        assert family.total(0.5, 0, np.random.default_rng(0)) == 0
+
+
+@pytest.mark.parametrize("pulls", [-1, 1.5, "3", None, True, np.nan])
+def test_pulls_are_whole(pulls: Any) -> None:
+    with pytest.raises(InvalidInputError, match="'pulls' parameter of Poisson must be a whole number"):
+        Poisson().total(0.5, pulls, np.random.default_rng(0))
+
+
+def test_only_gaussian_rewards_have_no_floor() -> None:
+    assert [family.nonnegative for family in (Bernoulli(), Poisson(), Exponential())] == [True] * 3
+    assert not Gaussian().nonnegative
+    assert draw(Gaussian(), 0.0, 1, times=50, seed=0).min() < 0

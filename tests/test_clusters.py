@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterbandits import Clusters, InvalidInputError
+
+RED_BLUE = {"red": ["a", "b", "c"], "blue": ["d", "e"]}
+
+
+def test_named_arms() -> None:
+    clusters = Clusters(RED_BLUE, widths={"blue": 0.04, "red": 0.03})
+    assert clusters.names == ("red", "blue")
+    assert clusters.arms == ("a", "b", "c", "d", "e")
+    assert clusters.sizes == (3, 2)
+    assert clusters.widths == (0.03, 0.04)
+    assert clusters.members("blue") == ("d", "e")
+
+
+def test_anonymous_arms_are_numbered() -> None:
+    clusters = Clusters([2, 1], widths=0.1)
+    assert (clusters.names, clusters.arms, clusters.widths) == ((0, 1), (0, 1, 2), (0.1, 0.1))
+    assert Clusters({"x": 2, "y": 1}, widths=0.1).members("y") == (2,)
+
+
+def test_arms_of_a_cluster_need_not_stand_side_by_side() -> None:
+    clusters = Clusters.from_labels(["red", "blue", "red"], widths=[0.1, 0.2], arms=["p", "q", "r"])
+    assert clusters.members("red") == ("p", "r")
+    assert clusters.sizes == (2, 1)
+    assert [part.tolist() for part in clusters.partition.members] == [[0, 2], [1]]
+
+
+@pytest.mark.parametrize("widths", [0, 0.0, 1, 7.5, math.inf, np.float64(0.2), np.int64(1), [0, math.inf]])
+def test_widths_from_zero_to_infinity(widths: Any) -> None:
+    clusters = Clusters([1, 1], widths=widths)
+    assert all(type(width) is float and width >= 0 for width in clusters.widths)
+
+
+def test_equality_and_hash() -> None:
+    one, same = Clusters(RED_BLUE, widths=0.1), Clusters(RED_BLUE, widths=[0.1, 0.1])
+    assert one == same
+    assert len({one, same}) == 1
+    others: list[Any] = [
+        Clusters(RED_BLUE, widths=0.2),
+        Clusters([3, 2], widths=0.1),
+        Clusters({"red": ["a", "b"], "blue": ["c", "d", "e"]}, widths=0.1),
+        "red",
+    ]
+    assert all(one != other for other in others)
+    assert pickle.loads(pickle.dumps(one)) == one
+    with pytest.raises(AttributeError):
+        one.widths = (1.0, 1.0)  # type: ignore[misc]
+
+
+labels = st.one_of(st.integers(), st.text(max_size=5))
+widths_at_all = st.one_of(st.floats(0, allow_nan=False), st.just(math.inf))
+
+
+@st.composite
+def any_clusters(draw: st.DrawFn) -> Clusters:
+    groups = draw(st.lists(labels, min_size=1, max_size=12))
+    count = len(set(groups))
+    arms = draw(
+        st.one_of(st.none(), st.lists(labels, min_size=len(groups), max_size=len(groups), unique=True))
+    )
+    return Clusters.from_labels(groups, draw(st.lists(widths_at_all, min_size=count, max_size=count)), arms)
+
+
+@given(any_clusters())
+def test_json_round_trip(clusters: Clusters) -> None:
+    text = clusters.to_json()
+    json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert Clusters.from_json(text) == clusters
+    assert Clusters.from_dict(clusters.to_dict()) == clusters
+
+
+@given(any_clusters())
+def test_repr_makes_the_same_clusters(clusters: Clusters) -> None:
+    assert eval(repr(clusters), {"Clusters": Clusters, "inf": math.inf}) == clusters
+
+
+def test_large_clusters_have_a_short_repr() -> None:
+    assert (
+        repr(Clusters([100] * 100, widths=0.1)) == "<Clusters: 10000 arms in 100 clusters, widths 0.1 to 0.1>"
+    )
+
+
+def test_notebook_view_escapes_labels() -> None:
+    page = Clusters({"<b>": ["&"]}, widths=math.inf)._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "&amp;" in page
+    assert "∞" in page
+
+
+def test_fits_names_what_is_too_wide() -> None:
+    fit = Clusters(RED_BLUE, widths=[0.02, 0.05]).fits([0.80, 0.82, 0.84, 0.3, 0.32])
+    assert not fit
+    assert list(fit.violated) == ["red"]
+    assert fit.violated["red"] == pytest.approx(0.02)
+    assert fit.spans == pytest.approx((0.04, 0.02))
+    assert str(fit) == "Cluster red spans 0.04, 0.02 more than its width 0.02."
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_fits_forgives_rounding_alone(scale: float) -> None:
+    clusters = Clusters([2], widths=0.04 * scale)
+    assert clusters.fits([0.80 * scale, 0.84 * scale])
+    assert not clusters.fits([0.80 * scale, 0.840_01 * scale])
+    assert str(clusters.fits([0.0, 0.0])) == "Every cluster fits its width."
+
+
+def test_fits_takes_grouped_means() -> None:
+    clusters = Clusters.from_labels(["red", "blue", "red"], widths=0.1)
+    assert clusters.fits([[0.1, 0.9], [0.5]]).spans == pytest.approx((0.8, 0.0))
+    assert clusters.fits(np.array([0.1, 0.5, 0.9])).spans == pytest.approx((0.8, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: Clusters([], 0.1),
+            "'arms' parameter of Clusters must be at least one cluster. Got [] instead.",
+        ),
+        (
+            lambda: Clusters([2, 0], 0.1),
+            "'arms' parameter of Clusters must be a whole number of at least 1. Got 0",
+        ),
+        (
+            lambda: Clusters([["a"], []], 0.1),
+            "must be at least one arm in every cluster. Got none in 1 instead.",
+        ),
+        (
+            lambda: Clusters({"x": []}, 0.1),
+            "must be at least one arm in every cluster. Got none in 'x' instead.",
+        ),
+        (
+            lambda: Clusters([["a", "b"], ["a"]], 0.1),
+            "must be labels that are all different. Got 'a' twice instead.",
+        ),
+        (lambda: Clusters(7, 0.1), "must be a list of cluster sizes or groups, or a mapping. Got 7 instead."),
+        (lambda: Clusters("abc", 0.1), "must be a list of cluster sizes or groups, or a mapping. Got 'abc'"),
+        (lambda: Clusters([["a", 1.5]], 0.1), "labels that are text or whole numbers. Got 1.5 instead."),
+        (
+            lambda: Clusters([["a"], 2], 0.1),
+            "'arms' parameter of Clusters must be lists of labels. Got 2 instead.",
+        ),
+        (lambda: Clusters([2, "x"], 0.1), "must be a whole number of at least 1. Got 'x' instead."),
+        (
+            lambda: Clusters([2], -0.1),
+            "'widths' parameter of Clusters must be numbers from 0 to infinity. Got -0.1",
+        ),
+        (lambda: Clusters([2], math.nan), "must be numbers from 0 to infinity. Got nan instead."),
+        (lambda: Clusters([2], "wide"), "must be numbers from 0 to infinity. Got 'wide' instead."),
+        (lambda: Clusters([2], True), "must be numbers from 0 to infinity. Got True instead."),
+        (lambda: Clusters([2], None), "must be numbers from 0 to infinity. Got None instead."),
+        (
+            lambda: Clusters([2, 2], [0.1]),
+            "one number, or one for each of the 2 clusters. Got 1 widths instead.",
+        ),
+        (
+            lambda: Clusters(RED_BLUE, {"red": 0.1}),
+            "one width for each of 'red', 'blue'. Got widths for ['red']",
+        ),
+        (
+            lambda: Clusters.from_labels([], 0.1),
+            "'labels' parameter of Clusters must be the cluster of every arm",
+        ),
+        (
+            lambda: Clusters.from_labels(["x"], 0.1, arms=["a", "b"]),
+            "'membership' parameter of Clusters must be",
+        ),
+        (
+            lambda: Clusters([2], 0.1).members(5),
+            "'name' parameter of Clusters.members must be one of 0. Got 5",
+        ),
+        (lambda: Clusters([2], 0.1).fits([0.1]), "'means' parameter of Clusters.fits must be 2 means"),
+        (lambda: Clusters([2], 0.1).fits([0.1, math.nan]), "must be finite numbers"),
+        (
+            lambda: Clusters([2], 0.1).fits([[0.1], [0.2]]),
+            "grouped as the clusters, [2]. Got groups of [1, 1]",
+        ),
+        (lambda: Clusters.from_json("{"), "'text' parameter of Clusters.from_json must be JSON"),
+        (
+            lambda: Clusters.from_json("[]"),
+            "a mapping with exactly the keys clusters, arms, membership, widths",
+        ),
+        (lambda: Clusters.from_json('{"arms": []}'), "a mapping with exactly the keys"),
+        (
+            lambda: Clusters.from_json(
+                '{"clusters": [0, 0], "arms": [0, 1], "membership": [0, 1], "widths": 1}'
+            ),
+            "'clusters' parameter of Clusters must be labels that are all different. Got 0 twice",
+        ),
+        (
+            lambda: Clusters.from_json(
+                '{"clusters": [0, 1], "arms": [0, 1], "membership": [0, 2], "widths": 1}'
+            ),
+            "'membership' parameter of Clusters must be a cluster number below 2 for each of 2 arms",
+        ),
+    ],
+)
+def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        call()
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterbandits import Instance, InvalidInputError, random_instance
+from clusterbandits.generators import Layout
+
+make: Any = random_instance
+LAYOUTS: list[Layout] = ["separated", "overlapping", "scattered"]
+sizes_at_all = st.lists(st.integers(1, 8), min_size=1, max_size=8)
+seeds = st.integers(0, 10**6)
+
+
+def ranges(instance: Instance) -> list[tuple[float, float]]:
+    parts = [instance.means[part] for part in instance.partition.members]
+    return [(float(part.min()), float(part.max())) for part in parts]
+
+
+@given(st.sampled_from(LAYOUTS), sizes_at_all, st.floats(0, 0.1), seeds)
+def test_spans_are_as_given(layout: Layout, sizes: list[int], span: float, seed: int) -> None:
+    instance = random_instance(layout, sizes, span, seed)
+    wanted = [span if size > 1 else 0.0 for size in sizes]
+    assert instance.partition.sizes == tuple(sizes)
+    assert instance.spans == pytest.approx(wanted, abs=1e-12)
+    assert instance.means.min() >= 0.05
+    assert instance.means.max() <= 0.95
+
+
+@given(sizes_at_all, st.floats(0, 0.1), seeds)
+def test_separated_ranges_are_disjoint(sizes: list[int], span: float, seed: int) -> None:
+    ordered = sorted(ranges(random_instance("separated", sizes, span, seed)))
+    assert all(low[1] < high[0] for low, high in pairwise(ordered))
+
+
+@given(st.lists(st.integers(2, 8), min_size=2, max_size=30), st.floats(0.01, 0.5), seeds)
+def test_overlapping_ranges_share_means(sizes: list[int], span: float, seed: int) -> None:
+    found = ranges(random_instance("overlapping", sizes, span, seed))
+    assert all(low[1] > high[0] and high[1] > low[0] for low, high in pairwise(found))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_seed_decides(layout: Layout) -> None:
+    one, same, other = (random_instance(layout, [3, 4], 0.1, seed) for seed in (1, 1, 2))
+    assert one == same
+    assert one != other
+    assert random_instance(layout, [3, 4], 0.1, np.random.default_rng(1)) == one
+
+
+def test_many_arms_and_other_families() -> None:
+    instance = random_instance("scattered", [20] * 50, 0.5, 1, within=(-3, 3), family="gaussian")
+    assert len(instance.arms) == 1000
+    assert instance.means.min() < -1
+    assert random_instance("separated", [2, 3], [0.1, 0.3], 1).spans == pytest.approx((0.1, 0.3))
+    assert random_instance("scattered", [2], 1.0, 3, within=(0, 1)).spans == (1.0,)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: make("round", [2], 0.1, 1),
+            "'layout' parameter of random_instance must be one of",
+        ),
+        (lambda: random_instance("separated", [], 0.1, 1), "'sizes' parameter of random_instance must be"),
+        (lambda: random_instance("separated", [0], 0.1, 1), "a whole number of at least 1. Got 0 instead."),
+        (
+            lambda: random_instance("separated", [2], 0.1, -1),
+            "'seed' parameter of random_instance must be a whole",
+        ),
+        (
+            lambda: random_instance("separated", [2, 2], -0.1, 1),
+            "'span' parameter of random_instance must be",
+        ),
+        (lambda: random_instance("scattered", [2, 2], [0.1], 1), "one number or one for each of 2 groups"),
+        (lambda: random_instance("scattered", [2], 0.95, 1), "each from 0 to 0.9"),
+        (
+            lambda: random_instance("separated", [2, 2], 0.45, 1),
+            "less than 0.9 in sum where ranges are separated",
+        ),
+        (
+            lambda: random_instance("scattered", [2], 0.1, 1, within=(1, 0)),
+            "'within' parameter of random_instance",
+        ),
+        (
+            lambda: random_instance("scattered", [2], 0.1, 1, within=(1, 2)),
+            "between 0 and 1, for bernoulli rewards",
+        ),
+    ],
+)
+def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        call()
+    assert sentence in str(caught.value)
