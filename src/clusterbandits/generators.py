@@ -56,7 +56,7 @@ def random_instance(
     >>> [round(span, 12) for span in instance.spans]
     [0.1, 0.1]
     >>> random_instance("scattered", [20] * 50, span=0.05, seed=1)
-    <Instance: 1000 arms in 50 groups, means 0.05... to 0.9..., bernoulli>
+    <Instance: 1000 arms in 50 groups, means 0.0734... to 0.933..., bernoulli>
     """
     owner = "random_instance"
     choice("layout", owner, layout, get_args(Layout))

@@ -56,24 +56,31 @@ def _cluster_row(part: ClusterBound) -> tuple[object, ...]:
     return (str(part.name), len(part.arms), part.width, part.span, *rates)
 
 
-def arm_table(bound: RegretBound, horizon: float | None = None) -> Table:
-    """Return a row for every arm: evidence, optimal and Clus-UCB pulls per log n, pulls in a horizon."""
-    optimal, clus_ucb = bound.allocation.tolist(), bound.clus_ucb_allocation.tolist()
-    pulls = None if horizon is None else [round(pulls) for pulls in bound.expected_pulls(horizon).tolist()]
-    place = {arm: k for k, arm in enumerate(bound.arms)}
-    rows = []
-    for part in bound.clusters:
-        columns = (part.arms, part.means, part.gaps, part.divergences, part.b, part.alpha)
-        for arm, *numbers in zip(*columns, strict=True):
-            k = place[arm]
-            rates = (optimal[k], clus_ucb[k], *([] if pulls is None else [pulls[k]]))
-            rows.append((str(part.name), str(arm), *map(float, numbers), *rates))
-    extra = () if horizon is None else (f"in {horizon:g}",)
-    names = ("cluster", "arm", "mean", "a", "D", "b", "α", "optimal", "Clus-UCB", *extra)
+def evidence_table(bound: RegretBound) -> Table:
+    """Return a row for every arm: its mean and what a pull of it says."""
+    rows = tuple(
+        (str(part.name), str(arm), *map(float, numbers))
+        for part in bound.clusters
+        for arm, *numbers in zip(
+            part.arms, part.means, part.gaps, part.divergences, part.b, part.alpha, strict=True
+        )
+    )
+    note = "a = μ* - μ, D = d(μ, μ*), b = d⁺(μ, μ* - width), α = D - b."
+    return Table(("cluster", "arm", "mean", "a", "D", "b", "α"), rows, notes=(note,))
+
+
+def pull_table(bound: RegretBound, horizon: float | None = None) -> Table:
+    """Return a row for every arm: pulls per log n, and by Clus-UCB in a number of rounds."""
+    columns = [bound.allocation.tolist(), bound.clus_ucb_allocation.tolist()]
+    names = ["cluster", "arm", "optimal", "Clus-UCB"]
     notes = ["optimal, Clus-UCB: pulls per log n that attain the lower bound, and of Clus-UCB."]
     if horizon is not None:
+        columns.append([round(pulls) for pulls in bound.expected_pulls(horizon).tolist()])
+        names.append(f"in {horizon:g}")
         notes.append(f"in {horizon:g}: pulls by Clus-UCB in that many rounds, to first order.")
-    return Table(names, tuple(rows), notes=tuple(notes))
+    labels = [str(bound.clusters[c].name) for c in bound.membership]
+    rows = tuple(zip(labels, map(str, bound.arms), *columns, strict=True))
+    return Table(tuple(names), rows, notes=tuple(notes))
 
 
 def violation(part: ClusterBound) -> str:

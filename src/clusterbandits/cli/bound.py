@@ -21,7 +21,9 @@ def bound(
         str | None,
         typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
     ] = None,
-    arms: Annotated[bool, typer.Option("--arms", help="Also show every arm.")] = False,
+    arms: Annotated[
+        bool, typer.Option("--arms", help="Also show the evidence and the pulls of every arm.")
+    ] = False,
     horizon: Annotated[
         float | None, typer.Option(help="Also show the expected pulls of every arm in this many rounds.")
     ] = None,
@@ -29,7 +31,7 @@ def bound(
 ) -> None:
     """Show what any policy must pay on a problem, with and without knowing its clusters."""
     from clusterbandits.bounds import regret_bound
-    from clusterbandits.bounds.view import arm_table
+    from clusterbandits.bounds.view import evidence_table, pull_table
     from clusterbandits.serial import to_json
     from clusterbandits.studies.problem import read_problem
 
@@ -41,6 +43,9 @@ def bound(
         )
         print(to_json(found.to_dict() | pulls, indent=2))
         return
-    print(found)
+    pages = [str(found)]
+    if arms:
+        pages.append(evidence_table(found).text())
     if arms or horizon is not None:
-        print(f"\n{arm_table(found, horizon).text()}")
+        pages.append(pull_table(found, horizon).text())
+    print("\n\n".join(pages))

@@ -130,7 +130,7 @@ class Bernoulli(Family):
     Examples
     --------
     >>> Bernoulli().divergence(0.4, 0.6)
-    0.0810930216216328...
+    0.08109302162163287
     >>> Bernoulli().upper([0.1, 0.5], 0.02).round(4)
     array([0.1728, 0.5993])
 

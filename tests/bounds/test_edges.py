@@ -1,0 +1,155 @@
+"""Odd sizes, extreme means, extreme widths, wrong pairs."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterbandits import Clusters, Instance, InvalidInputError, regret_bound
+from clusterbandits.bounds.view import evidence_table, pull_table
+from clusterbandits.serial import to_json
+
+
+def test_one_arm_has_nothing_to_pay() -> None:
+    bound = regret_bound(Instance([0.5]))
+    assert (bound.lower, bound.clus_ucb, bound.classical, bound.saving) == (0, 0, 0, 0)
+    assert bound.expected_pulls(10).tolist() == [10]
+
+
+def test_all_arms_equal_have_nothing_to_pay() -> None:
+    bound = regret_bound(Instance([[0.5, 0.5], [0.5]]))
+    assert bound.lower == 0
+    assert [part.branch for part in bound.clusters] == ["classical", "classical"]
+    assert bound.expected_pulls(9).tolist() == [3, 3, 3]
+
+
+def test_one_cluster_is_classical() -> None:
+    bound = regret_bound(Instance([[0.1, 0.2, 0.7]]), Clusters([3], 0.6))
+    assert bound.lower == bound.classical > 0
+
+
+def test_a_cluster_of_one_arm_pays_its_classical_term() -> None:
+    bound = regret_bound(Instance([[0.3], [0.8]]), Clusters([1, 1], [0.2, 0.0]))
+    assert pytest.approx(bound.classical, rel=1e-14) == bound.clusters[0].A
+    assert bound.clusters[0].branch == "A"
+
+
+def test_several_optimal_clusters_are_classical_each() -> None:
+    bound = regret_bound(Instance([[0.5, 0.8], [0.8, 0.2], [0.3]]), Clusters([2, 2, 1], 0.9))
+    assert [part.branch for part in bound.clusters] == ["classical", "classical", "A"]
+
+
+def test_a_certain_best_arm_costs_nothing_per_log() -> None:
+    for width in (0.0, 1e-9, 0.3, 1.0, math.inf):
+        bound = regret_bound(Instance([[0.0, 0.3, 1 - 1e-9], [1.0]]), Clusters([3, 1], width))
+        assert (bound.lower, bound.clus_ucb, bound.classical) == (0, 0, 0)
+        assert bound.allocation.tolist() == [0, 0, 0, math.inf]
+        assert bound.saving == 0
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "exponential", "gaussian"])
+@pytest.mark.parametrize("width", [0.0, 1e-12, 1e-10, 5e-10, 1.0])
+def test_tiny_means(family: str, width: float) -> None:
+    bound = regret_bound(Instance([[1e-10, 2e-10], [1e-9]], family=family), Clusters([2, 1], width))
+    assert 0 < bound.lower <= bound.clus_ucb <= bound.classical * (1 + 1e-12) < math.inf
+
+
+def test_gaps_below_all_floats_when_squared() -> None:
+    for width in (0.0, 1e-250, 1.0):
+        bound = regret_bound(Instance([[0.0, -1.0], [1e-200]], family="gaussian"), Clusters([2, 1], width))
+        assert not math.isnan(bound.lower)
+        assert bound.classical == math.inf
+
+
+def test_touching_widths_do_not_count_as_further() -> None:
+    """0.8 − 0.5 is above 0.3 in floats; the lowest arm is one width below the best all the same."""
+    bound = regret_bound(Instance([[0.3, 0.7], [0.8]]), Clusters([2, 1], [0.5, 0.0]))
+    assert math.inf == bound.clusters[0].B
+    assert bound.lower == bound.classical
+
+
+def test_equal_lowest_arms_share_the_second_branch() -> None:
+    poor = [0.05, 0.05, *[0.3] * 9]
+    part = regret_bound(Instance([poor, [0.5]]), Clusters([11, 1], [0.26, 0.0])).clusters[0]
+    assert part.branch == "B"
+    assert part.allocation.tolist() == pytest.approx([0.5 / part.b[0], 0.5 / part.b[0], *[0.0] * 9])
+
+
+def test_true_spans_are_the_default_widths() -> None:
+    instance = Instance([[0.1, 0.2], [0.8]])
+    assert regret_bound(instance).lower == regret_bound(instance, instance.clusters()).lower
+
+
+def test_grouping_of_the_clusters_decides() -> None:
+    instance = Instance([0.1, 0.8, 0.2], labels=["x", "y", "x"])
+    bound = regret_bound(instance, Clusters.from_labels(["x", "y", "x"], 0.1, arms=["p", "q", "r"]))
+    assert bound.clusters[0].arms == ("p", "r")
+    assert bound.clusters[0].means.tolist() == [0.1, 0.2]
+    assert bound.allocation[1] == math.inf
+
+
+def test_a_thousand_clusters_print_the_dearest() -> None:
+    bound = regret_bound(Instance([[0.5 - 0.0001 * c] for c in range(1000)]))
+    text = str(bound)
+    assert "30 dearest of 1000 clusters" in text
+    assert len(text.splitlines()) < 50
+
+
+def test_prints_within_80_columns() -> None:
+    means = {
+        f"a campaign with a long name {c}": {
+            f"an ad with a long name {c}{k}": 0.1 + c / 30 + k / 90 for k in range(9)
+        }
+        for c in range(9)
+    }
+    bound = regret_bound(Instance(means), Instance(means).clusters(1e-7))
+    pages = [str(bound), evidence_table(bound).text(), pull_table(bound, 10**12).text()]
+    assert max(len(line) for page in pages for line in page.splitlines()) <= 80
+    assert all("a campaign" in page for page in pages)
+    assert "harmless, it holds no best arm" in str(bound)
+    assert "dangerous, it holds a best arm" in str(bound)
+
+
+def test_views_and_plain_data() -> None:
+    bound = regret_bound(Instance([[0.3, 0.7], [0.1, 0.2, 0.8]]), Clusters([2, 3], [0.5, 0.9]))
+    assert repr(bound) == "RegretBound(lower=5.74059, clus_ucb=5.74059, classical=5.74059)"
+    assert "<table>" in bound._repr_html_()
+    data = json.loads(to_json(bound.to_dict()))
+    assert data["clusters"][0]["B"] == "inf"
+    assert data["clusters"][0]["branch"] == "A"
+    assert set(data["clusters"][0]) >= {
+        "gaps",
+        "divergences",
+        "b",
+        "alpha",
+        "L",
+        "A",
+        "allocation",
+        "violated",
+    }
+    assert data["clusters"][1]["L"] is None
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: regret_bound(Instance([0.1, 0.2]), Clusters([3], 0.1)),
+            "'clusters' parameter of regret_bound must be over the 2 arms of the instance. Got Clusters([3]",
+        ),
+        (
+            lambda: regret_bound(Instance({"x": {"a": 0.1, "b": 0.2}}), Clusters([["b", "a"]], 0.1)),
+            "'clusters' parameter of regret_bound must be over the arms of the instance, in its order",
+        ),
+        (lambda: regret_bound(Instance([0.1])).expected_pulls(0), "'horizon' parameter of"),
+        (lambda: regret_bound(Instance([0.1])).expected_pulls(np.nan), "'horizon' parameter of"),
+    ],
+)
+def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        call()
+    assert sentence in str(caught.value)

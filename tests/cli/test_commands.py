@@ -1,0 +1,224 @@
+"""The command line as people meet it: what it prints, what it refuses, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterbandits import __version__
+from clusterbandits.cli.main import run
+
+PROBLEM = "0.41,0.42,0.43; 0.43,0.44,0.45"
+TOML = """
+family = "bernoulli"
+
+[clusters.red]
+width = 0.03
+means = { a = 0.41, b = 0.42, c = 0.43 }
+
+[clusters.blue]
+means = { d = 0.43, e = 0.44, f = 0.45 }
+"""
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        run(list(arguments))
+    printed = capsys.readouterr()
+    return int(end.value.code or 0), printed.out, printed.err
+
+
+def test_bound_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "bound", PROBLEM, "--widths", "0.03,0.04", "--arms", "--horizon", "1e6")
+    assert (code, err) == (0, "")
+    assert "50.80  194.4  A " in out
+    assert "in 1e+06" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_bound_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "bound", PROBLEM, "--widths", "inf,0.04", "--json", "--horizon", "1e6")
+    data = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert code == 0
+    assert data["clusters"][0]["width"] == "inf"
+    assert sum(data["expected_pulls"]) == pytest.approx(1e6)
+
+
+def test_one_width_serves_all_and_spans_are_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    cases: list[tuple[list[str], list[float]]] = [(["--widths", "0.5"], [0.5, 0.5]), ([], [0.02, 0.02])]
+    for arguments, wanted in cases:
+        data = json.loads(call(capsys, "bound", PROBLEM, "--json", *arguments)[1])
+        assert [part["width"] for part in data["clusters"]] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gaussian:sigma=0.5", "poisson", "exponential:shape=2"])
+def test_bound_for_every_family(capsys: pytest.CaptureFixture[str], family: str) -> None:
+    code, out, _ = call(capsys, "bound", "1,2; 3", "--family", family)
+    assert code == 0
+    assert f"{family.partition(':')[0]}" in out
+
+
+def test_bound_reads_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "ads.toml"
+    file.write_text(TOML)
+    code, out, _ = call(capsys, "bound", str(file), "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert [part["name"] for part in data["clusters"]] == ["red", "blue"]
+    assert [part["width"] for part in data["clusters"]] == pytest.approx([0.03, 0.02])
+    assert data["clusters"][0]["arms"] == ["a", "b", "c"]
+    wider = json.loads(call(capsys, "bound", str(file), "--json", "--widths", "0.1,0.2")[1])
+    assert [part["width"] for part in wider["clusters"]] == [0.1, 0.2]
+
+
+def test_paper_names_both_branches(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "paper")
+    assert code == 0
+    assert "Figure 3: the caption names A, the minimum is B (A = 27.24, B = 16.38)." in out
+    assert "Figure 6: the caption names B, the minimum is A (A = 40.75, B = 48.82)." in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_paper_shows_chosen_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    data = json.loads(call(capsys, "paper", "--figure", "8", "--figure", "5", "--json")[1])
+    assert [one["figure"] for one in data] == [8, 8, 8, 8, 5]
+    assert [one["caption_holds"] for one in data] == [None, None, None, None, True]
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "--version") == (0, f"clusterbandits {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["bound", "nan,0.2; 0.3"], "'means' parameter of Instance must be finite numbers. Got nan instead."),
+        (["bound", "inf; 0.3"], "'means' parameter of Instance must be finite numbers. Got inf instead."),
+        (["bound", "0.1; 1.3"], "between 0 and 1, for bernoulli rewards. Got 1.3 instead."),
+        (
+            ["bound", "0.1; 0", "--family", "exponential"],
+            "finite and above 0, for exponential rewards. Got 0.0",
+        ),
+        (["bound", "0.1,x; 0.3"], "'problem' parameter of bound must be means such as"),
+        (["bound", ""], "'problem' parameter of bound must be means such as"),
+        (["bound", "0.1;;0.3"], "'problem' parameter of bound must be means such as"),
+        (["bound", "nothing.tml"], "'problem' parameter of bound must be means such as"),
+        (["bound", "0.1; 0.3", "--widths", "-1"], "must be numbers from 0 to infinity. Got -1.0 instead."),
+        (["bound", "0.1; 0.3", "--widths", "nan"], "must be numbers from 0 to infinity. Got nan instead."),
+        (
+            ["bound", "0.1; 0.3", "--widths", "wide"],
+            "'widths' parameter of bound must be numbers with commas",
+        ),
+        (["bound", "0.1; 0.3", "--widths", "1,2,3"], "one for each of the 2 clusters. Got 3 widths instead."),
+        (
+            ["bound", "0.1; 0.3", "--family", "beta"],
+            "must be one of bernoulli, gaussian, poisson, exponential.",
+        ),
+        (["bound", "0.1; 0.3", "--horizon", "0"], "must be a whole number of at least 1. Got 0.0 instead."),
+        (
+            ["bound", "missing.toml"],
+            "'missing.toml' must be readable. Got 'no such file or directory' instead.",
+        ),
+        (
+            ["paper", "--figure", "9"],
+            "'figure' parameter of paper must be a number from 2 to 8. Got 9 instead.",
+        ),
+    ],
+)
+def test_bad_input_ends_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("means = [", "must be TOML. Got an error instead: "),
+        (
+            "colour = 1\n[clusters.a]\nmeans = [0.1]",
+            "must be made of the keys clusters, family alone. Got 'colour'",
+        ),
+        ("", "'clusters' parameter of ads.toml must be a table with one table for each cluster. Got None"),
+        (
+            "clusters = 3",
+            "'clusters' parameter of ads.toml must be a table with one table for each cluster. Got 3",
+        ),
+        ("[clusters]\na = 1", "'clusters.a' parameter of ads.toml must be a table with the key means"),
+        ("[clusters.a]\nwidth = 1", "'clusters.a' parameter of ads.toml must be a table with the key means"),
+        ("[clusters.a]\nmeans = [0.1]\nwidht = 1", "keys means, width alone. Got 'widht' instead."),
+        ("[clusters.a]\nmeans = []", "must be at least one mean in every group"),
+        ("[clusters.a]\nmeans = 0.1", "'means' parameter of Instance must be"),
+        ("[clusters.a]\nmeans = ['x']", "must be finite numbers. Got 'x' instead."),
+        (
+            "[clusters.a]\nmeans = [0.1]\nwidth = 'wide'",
+            "must be numbers from 0 to infinity. Got 'wide' instead.",
+        ),
+        ("[clusters.a]\nmeans = [0.1]\nwidth = -1", "must be numbers from 0 to infinity. Got -1 instead."),
+        ("family = 3\n[clusters.a]\nmeans = [0.1]", "'family' parameter of Instance must be one of"),
+        ("[clusters.a]\nmeans.x = 0.1\n[clusters.b]\nmeans.x = 0.2", "all different. Got 'x' twice instead."),
+        (
+            "[clusters.a]\nmeans.x = 0.1\n[clusters.b]\nmeans = [0.2]",
+            "must be labelled in every group or in none",
+        ),
+    ],
+)
+def test_bad_files_end_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, sentence: str
+) -> None:
+    file = tmp_path / "ads.toml"
+    file.write_text(text)
+    code, out, err = call(capsys, "bound", str(file))
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_unreadable_files_end_with_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    foreign = tmp_path / "latin.toml"
+    foreign.write_bytes(b"family = '\xe9'")
+    assert "must be text in UTF-8" in call(capsys, "bound", str(foreign))[2]
+    folder = tmp_path / "folder.toml"
+    folder.mkdir()
+    code, _, err = call(capsys, "bound", str(folder))
+    assert code == 2
+    assert "must be readable. Got 'is a directory' instead." in err
+
+
+def test_wrong_usage_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "bound")[0] == 2
+    assert call(capsys, "bound", "0.1", "--wide")[0] == 2
+    assert call(capsys, "unknown")[0] == 2
+
+
+def run_process(*arguments: str, **environment: str) -> Any:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, check=False, env=os.environ | environment)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["bound", "--help"], ["paper", "-h"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    found = run_process("-X", "importtime", "-m", "clusterbandits", *arguments)
+    assert found.returncode == 0
+    assert found.stdout
+    imported = {line.rpartition(b"|")[2].strip().partition(b".")[0] for line in found.stderr.splitlines()}
+    assert b"typer" in imported
+    assert not imported & {b"numba", b"scipy", b"matplotlib", b"numpy"}
+
+
+def test_output_survives_a_narrow_encoding() -> None:
+    found = run_process(
+        "-m", "clusterbandits", "bound", "0.3,0.7; 0.8", "--widths", "inf", PYTHONIOENCODING="ascii"
+    )
+    assert found.returncode == 0
+    assert b"lower bound" in found.stdout
+    assert found.stderr == b""

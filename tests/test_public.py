@@ -1,0 +1,31 @@
+"""The public face: every name is there, documented, and costs nothing until it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import clusterbandits
+
+
+def test_every_public_name_exists_and_is_documented() -> None:
+    for name in clusterbandits.__all__:
+        assert getattr(clusterbandits, name).__doc__, name
+        assert name in dir(clusterbandits)
+    assert sorted(clusterbandits.__all__) == sorted(clusterbandits._HOME_OF)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        clusterbandits.nothing  # noqa: B018
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    heavy = {"numba", "numpy", "scipy", "matplotlib"}
+    program = f"import sys, clusterbandits; print(sorted({heavy} & set(sys.modules)))"
+    printed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.strip() == "[]"

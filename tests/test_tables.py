@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clusterbandits.serial import number, to_json
+from clusterbandits.tables import Table, cell
+
+
+def test_numbers_to_the_right_words_to_the_left() -> None:
+    table = Table(("name", "rate"), (("a", 1.5), ("long", 12)), title="Rates", notes=("A note.",))
+    assert table.text().splitlines() == [
+        "Rates",
+        "name   rate",
+        "────  ─────",
+        "a     1.500",
+        "long     12",
+        "",
+        "A note.",
+    ]
+
+
+def test_long_words_are_cut_numbers_are_not() -> None:
+    table = Table(("name", "value"), (("x" * 200, 123456789.0), ("y", math.inf)))
+    lines = table.text().splitlines()
+    assert max(map(len, lines)) == 80
+    assert lines[2].endswith("1.235e+08")
+    assert "…" in lines[2]
+
+
+def test_empty_tables_keep_their_heading() -> None:
+    assert Table(("a", "b"), ()).text().splitlines()[0] == "a  b"
+    assert "<th" in Table(("a", "b"), ()).html()
+
+
+def test_cells() -> None:
+    values = [0.0, 1.0, 50.8, 1156.2, 0.02, -math.inf, True, "x", 12]
+    assert [cell(value) for value in values] == [
+        "0",
+        "1.000",
+        "50.80",
+        "1156",
+        "0.02",
+        "-∞",
+        "True",
+        "x",
+        "12",
+    ]
+
+
+def test_json_of_numpy_values() -> None:
+    assert to_json(
+        {"a": np.array([1.0, np.inf]), 2: np.int64(3), "c": (np.float64(0.5), None, -math.inf)}
+    ) == ('{"a": [1.0, "inf"], "2": 3, "c": [0.5, null, "-inf"]}')
+    assert number("inf") == math.inf
+    assert number("red") == "red"
