@@ -91,7 +91,7 @@ class Clusters:
         """Return the arms of one cluster."""
         if name not in self.names:
             raise invalid("name", "Clusters.members", f"one of {', '.join(map(repr, self.names))}", name)
-        return tuple(self.arms[k] for k in self.partition.members[self.names.index(name)])
+        return self.partition.groups[name]
 
     def fits(self, means: object) -> WidthFit:
         """Tell which clusters' means spread wider than declared, and by how much.
@@ -101,8 +101,11 @@ class Clusters:
         means
             The mean of every arm, in the order of ``arms``, flat or grouped.
         """
-        values = self._flat(means)
-        parts = [values[part] for part in self.partition.members]
+        return self.compare(self._flat(means))
+
+    def compare(self, means: NDArray[np.float64]) -> WidthFit:
+        """Do what ``fits`` does for means that are checked already."""
+        parts = [means[part] for part in self.partition.members]
         spans = tuple(float(np.ptp(part)) for part in parts)
         slack = [TOLERANCE * float(np.abs(part).max()) for part in parts]
         over = zip(spans, self.widths, slack, strict=True)
@@ -111,9 +114,7 @@ class Clusters:
 
     def _flat(self, means: object) -> NDArray[np.float64]:
         rows = list(means) if is_list(means) else [means]
-        if isinstance(means, np.ndarray) and means.dtype == np.float64 and means.ndim == 1:
-            flat = means
-        elif any(map(is_list, rows)):
+        if any(map(is_list, rows)):
             groups = [list(row) if is_list(row) else [row] for row in rows]
             if tuple(map(len, groups)) != self.sizes:
                 given = Described(f"groups of {[len(group) for group in groups]}")
@@ -183,16 +184,16 @@ class Clusters:
             arms = "" if self.partition.anonymous else f", arms={list(self.arms)!r}"
             return f"Clusters.from_labels({labels!r}, {widths}{arms})"
         numbered = self.names == tuple(range(len(self.names)))
-        groups = self.partition.groups()
         if self.partition.anonymous:
             sizes = list(self.sizes) if numbered else dict(zip(self.names, self.sizes, strict=True))
             return f"Clusters({sizes!r}, {widths})"
+        groups = {name: list(arms) for name, arms in self.partition.groups.items()}
         return f"Clusters({list(groups.values()) if numbered else groups!r}, {widths})"
 
     def _repr_html_(self) -> str:
         rows = tuple(
             (name, width, ", ".join(map(str, arms)))
-            for (name, arms), width in zip(self.partition.groups().items(), self.widths, strict=True)
+            for (name, arms), width in zip(self.partition.groups.items(), self.widths, strict=True)
         )
         return Table(("cluster", "width", "arms"), rows).html()
 

@@ -105,7 +105,14 @@ class Partition:
         counts = np.bincount(self.membership, minlength=len(self.clusters))
         return tuple(np.split(order, np.cumsum(counts)[:-1]))
 
-    @property
+    @functools.cached_property
+    def groups(self) -> dict[Label, tuple[Label, ...]]:
+        """The arms of every cluster."""
+        arms = self.arms
+        parts = zip(self.clusters, self.members, strict=True)
+        return {name: tuple(arms[k] for k in part.tolist()) for name, part in parts}
+
+    @functools.cached_property
     def anonymous(self) -> bool:
         """Whether arms are known by their numbers alone."""
         return self.arms == tuple(range(len(self.arms)))
@@ -114,12 +121,6 @@ class Partition:
     def contiguous(self) -> bool:
         """Whether the arms of every cluster stand side by side, the clusters in order."""
         return all(a <= b for a, b in pairwise(self.membership))
-
-    def groups(self) -> dict[Label, list[Label]]:
-        """Return the arms of every cluster."""
-        return {
-            name: [self.arms[k] for k in part] for name, part in zip(self.clusters, self.members, strict=True)
-        }
 
 
 def _names(names: list[object] | None, count: int, owner: str) -> tuple[Label, ...]:

@@ -140,13 +140,13 @@ def regret_bound(instance: Instance, clusters: Clusters | None = None) -> Regret
     known = instance.clusters() if clusters is None else clusters
     _check_same_arms(instance, known)
     evidence = _evidence(instance, known)
-    fit = known.fits(instance.means)
+    fit = known.compare(instance.means)
     parts = []
     for c, members in enumerate(known.partition.members):
         own = Evidence(**{name: values[members] for name, values in vars(evidence).items()})
         part = ClusterBound(
             name=known.names[c],
-            arms=tuple(known.arms[k] for k in members),
+            arms=known.partition.groups[known.names[c]],
             means=instance.means[members],
             width=known.widths[c],
             span=fit.spans[c],

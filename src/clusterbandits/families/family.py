@@ -132,7 +132,7 @@ class Bernoulli(Family):
     >>> Bernoulli().divergence(0.4, 0.6)
     0.08109302162163287
     >>> Bernoulli().upper([0.1, 0.5], 0.02).round(4)
-    array([0.1728, 0.5993])
+    array([0.1704, 0.599 ])
 
     References
     ----------

@@ -1,0 +1,32 @@
+"""``python -m benchmarks [NAME …]``: measure, print, keep in results.json."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from benchmarks.measure import RESULTS, keep, table
+
+NAMES = ("bounds", "families", "startup")
+
+
+def main(chosen: list[str]) -> int:
+    """Run the benchmarks of these names, all by default; end with 1 if a promise is broken."""
+    unknown = [name for name in chosen if name not in NAMES]
+    if unknown:
+        print(
+            f"Error: benchmarks must be among {', '.join(NAMES)}. Got {unknown[0]!r} instead.",
+            file=sys.stderr,
+        )
+        return 2
+    found = {}
+    for name in chosen or NAMES:
+        found[name] = importlib.import_module(f"benchmarks.{name}").measure()
+        print(table(name, found[name]).text(), flush=True)
+    keep(found)
+    print(f"\nKept in benchmarks/{RESULTS.name}.")
+    return any(one.verdict == "BROKEN" for measurements in found.values() for one in measurements)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""How a claim is measured and kept: medians of repeated calls, ratios within one run, one JSON file."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterbandits.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+RESULTS = Path(__file__).with_name("results.json")
+_PACKAGES = ("numpy", "numba", "scipy", "typer")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured number, and what the project promises of it, if anything."""
+
+    claim: str
+    value: float
+    unit: str
+    #: The most it may be, or the least where ``at_least``; None where nothing is promised.
+    limit: float | None = None
+    at_least: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Whether the promise is kept."""
+        if self.limit is None:
+            return ""
+        kept = self.value >= self.limit if self.at_least else self.value <= self.limit
+        return "kept" if kept else "BROKEN"
+
+
+def seconds(call: Callable[[], object], repeats: int = 7) -> float:
+    """Return the median time of a call after a warm-up, over a second and ``repeats`` calls at least."""
+    call()
+    taken: list[float] = []
+    while len(taken) < repeats or sum(taken) < 1.0:
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def table(name: str, found: Sequence[Measurement]) -> Table:
+    """Return the measurements of one benchmark as a table."""
+    rows = []
+    for one in found:
+        sign = "≥" if one.at_least else "≤"
+        limit = "" if one.limit is None else f"{sign} {one.limit:g}"
+        rows.append((one.claim, one.value, one.unit, limit, one.verdict))
+    return Table(("claim", "measured", "unit", "promised", ""), tuple(rows), title=f"\n{name}")
+
+
+def keep(found: dict[str, list[Measurement]]) -> None:
+    """Write the measurements, leaving those of benchmarks that did not run as they were."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    machine = {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        **{name: importlib.metadata.version(name) for name in _PACKAGES},
+    }
+    for name, measurements in found.items():
+        kept[name] = {"machine": machine, "measurements": [asdict(one) for one in measurements]}
+    with tempfile.NamedTemporaryFile("w", dir=RESULTS.parent, delete=False, suffix=".tmp") as file:
+        json.dump(kept, file, indent=2)
+        file.write("\n")
+    Path(file.name).replace(RESULTS)

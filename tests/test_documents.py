@@ -1,0 +1,65 @@
+"""The documents tell the truth: their examples run and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import clusterbandits
+from benchmarks.__main__ import NAMES
+from benchmarks.measure import Measurement
+from clusterbandits.cli.main import run
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+
+
+def test_readme_examples_print_what_they_say() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    text = "\n".join(re.sub(r"^$(?=\n.)", "<BLANKLINE>", block, flags=re.MULTILINE) for block in blocks)
+    example = doctest.DocTestParser().get_doctest(text, {}, "README", str(README), 0)
+    found = doctest.DocTestRunner().run(example)
+    assert found.attempted >= 8
+    assert found.failed == 0
+
+
+def test_readme_commands_print_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```console\n\$ clusterbandits (.*?)\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    assert blocks
+    for command, output in blocks:
+        with pytest.raises(SystemExit):
+            run(shlex.split(command))
+        assert capsys.readouterr().out == output
+
+
+def test_readme_file_is_a_problem(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    file = tmp_path / "ads.toml"
+    file.write_text(block)
+    with pytest.raises(SystemExit) as end:
+        run(["bound", str(file)])
+    assert end.value.code == 0
+    assert "red         3   0.03  0.02  50.80  194.4  A" in capsys.readouterr().out
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_measured_promises_are_kept() -> None:
+    kept = json.loads((ROOT / "benchmarks" / "results.json").read_text())
+    assert set(kept) == set(NAMES)
+    promised = [one for name in kept for one in kept[name]["measurements"] if one["limit"] is not None]
+    assert len(promised) >= 4
+    assert [one["claim"] for one in promised if Measurement(**one).verdict != "kept"] == []
+
+
+def test_changelog_names_the_version() -> None:
+    assert f"## {clusterbandits.__version__}" in (ROOT / "CHANGELOG.md").read_text()
