@@ -160,6 +160,8 @@ def test_fits_takes_grouped_means() -> None:
         (lambda: Clusters([2], math.nan), "must be numbers from 0 to infinity. Got nan instead."),
         (lambda: Clusters([2], "wide"), "must be numbers from 0 to infinity. Got 'wide' instead."),
         (lambda: Clusters([2], True), "must be numbers from 0 to infinity. Got True instead."),
+        (lambda: Clusters([2], np.array(0.1)), "must be numbers from 0 to infinity. Got array(0.1) instead."),
+        (lambda: Clusters([2], 0.1).fits([1e308, -1e308]), "finite numbers of at most 1e+100"),
         (lambda: Clusters([2], None), "must be numbers from 0 to infinity. Got None instead."),
         (
             lambda: Clusters([2, 2], [0.1]),
@@ -175,14 +177,14 @@ def test_fits_takes_grouped_means() -> None:
         ),
         (
             lambda: Clusters.from_labels(["x"], 0.1, arms=["a", "b"]),
-            "'membership' parameter of Clusters must be",
+            "'arms' parameter of Clusters must be one label for each of 1 arms. Got 2",
         ),
         (
             lambda: Clusters([2], 0.1).members(5),
             "'name' parameter of Clusters.members must be one of 0. Got 5",
         ),
         (lambda: Clusters([2], 0.1).fits([0.1]), "'means' parameter of Clusters.fits must be 2 means"),
-        (lambda: Clusters([2], 0.1).fits([0.1, math.nan]), "must be finite numbers"),
+        (lambda: Clusters([2], 0.1).fits([0.1, math.nan]), "must be finite numbers of at most"),
         (
             lambda: Clusters([2], 0.1).fits([[0.1], [0.2]]),
             "grouped as the clusters, [2]. Got groups of [1, 1]",

@@ -44,6 +44,13 @@ def test_overlapping_ranges_share_means(sizes: list[int], span: float, seed: int
     assert all(low[1] > high[0] and high[1] > low[0] for low, high in pairwise(found))
 
 
+@pytest.mark.parametrize("sizes", [[3, 1], [5, 5, 1], [1, 3, 1], [1, 1]])
+def test_single_arms_do_not_tie_with_their_neighbours(sizes: list[int]) -> None:
+    for seed in range(100):
+        means = np.sort(random_instance("overlapping", sizes, 0.1, seed).means)
+        assert np.diff(means).min() > 1e-6
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_seed_decides(layout: Layout) -> None:
     one, same, other = (random_instance(layout, [3, 4], 0.1, seed) for seed in (1, 1, 2))
@@ -58,6 +65,7 @@ def test_many_arms_and_other_families() -> None:
     assert instance.means.min() < -1
     assert random_instance("separated", [2, 3], [0.1, 0.3], 1).spans == pytest.approx((0.1, 0.3))
     assert random_instance("scattered", [2], 1.0, 3, within=(0, 1)).spans == (1.0,)
+    assert random_instance("scattered", [3, 3], 0.9, 3).spans == pytest.approx((0.9, 0.9))
 
 
 @pytest.mark.parametrize(
@@ -67,6 +75,12 @@ def test_many_arms_and_other_families() -> None:
             lambda: make("round", [2], 0.1, 1),
             "'layout' parameter of random_instance must be one of",
         ),
+        (lambda: make("separated", 3, 0.1, 1), "'sizes' parameter of random_instance must be a list"),
+        (
+            lambda: make("separated", [3], 0.1, 1, within=0.5),
+            "two finite numbers, the smaller first. Got 0.5",
+        ),
+        (lambda: make("separated", [3], 0.1, 1, within=(0, 0.5, 1)), "two finite numbers, the smaller first"),
         (lambda: random_instance("separated", [], 0.1, 1), "'sizes' parameter of random_instance must be"),
         (lambda: random_instance("separated", [0], 0.1, 1), "a whole number of at least 1. Got 0 instead."),
         (
@@ -89,7 +103,7 @@ def test_many_arms_and_other_families() -> None:
         ),
         (
             lambda: random_instance("scattered", [2], 0.1, 1, within=(1, 2)),
-            "between 0 and 1, for bernoulli rewards",
+            "from 0 to 1 for bernoulli rewards",
         ),
     ],
 )

@@ -34,6 +34,43 @@ def test_every_way_to_write_the_same_means() -> None:
     assert labelled != by_name
 
 
+loosely: Any = Instance.from_dict
+
+
+class Series:
+    """What the package needs to know of a pandas Series: it is iterated by value and has labelled items."""
+
+    def __init__(self, values: dict[Any, Any]) -> None:
+        self._values = values
+
+    def __iter__(self) -> Any:
+        return iter(self._values.values())
+
+    def keys(self) -> Any:
+        return self._values.keys()
+
+    def items(self) -> Any:
+        return self._values.items()
+
+
+def test_flat_means_with_arm_labels() -> None:
+    wanted = Instance({"x": {"a": 0.1, "b": 0.2}, "y": {"c": 0.3}})
+    flat = {"a": 0.1, "b": 0.2, "c": 0.3}
+    assert Instance(flat, labels=["x", "x", "y"]) == wanted
+    assert Instance([0.1, 0.2, 0.3], labels=["x", "x", "y"], arms=["a", "b", "c"]) == wanted
+    assert Instance(Series(flat), labels=Series({0: "x", 1: "x", 2: "y"})) == wanted
+    assert Instance(Series({0: 0.1, 1: 0.2})) == Instance([0.1, 0.2])
+    assert Clusters({"x": 2, "y": 1}, widths=Series({"y": 0.3, "x": 0.1})).widths == (0.1, 0.3)
+    assert Clusters({"x": 2, "y": 1}, widths=Series({0: 0.3, 1: 0.1})).widths == (0.3, 0.1)
+
+
+def test_plain_data_round_trip() -> None:
+    one = Instance([0.1, 0.9, 0.3], labels=["x", "y", "x"], arms=["p", "q", "r"], family="gaussian:sigma=2")
+    assert Instance.from_dict(one.to_dict()) == one
+    with pytest.raises(InvalidInputError, match="exactly the keys family, clusters, arms, membership, means"):
+        loosely({1: 2, "a": 3})
+
+
 def test_scattered_labels_keep_the_order_of_arms() -> None:
     instance = Instance([0.1, 0.9, 0.3], labels=["x", "y", "x"])
     assert instance.means.tolist() == [0.1, 0.9, 0.3]
@@ -93,7 +130,7 @@ def test_notebook_view() -> None:
     [
         (lambda: Instance([]), "'means' parameter of Instance must be at least one mean. Got [] instead."),
         (lambda: Instance([[0.1], []]), "must be at least one mean in every group"),
-        (lambda: Instance({}), "'arms' parameter of Instance must be at least one cluster"),
+        (lambda: Instance({}), "'means' parameter of Instance must be at least one mean"),
         (lambda: Instance(0.5), "must be a list of means, a list of groups, or a mapping. Got 0.5 instead."),
         (lambda: Instance("0.1,0.2"), "must be a list of means, a list of groups, or a mapping"),
         (lambda: Instance([0.1, math.nan]), "must be finite numbers. Got nan instead."),
@@ -103,15 +140,15 @@ def test_notebook_view() -> None:
         (lambda: Instance([0.1, 10**400]), "must be finite numbers"),
         (
             lambda: Instance([0.1, 1.2]),
-            "finite numbers, between 0 and 1, for bernoulli rewards. Got 1.2 instead.",
+            "must be from 0 to 1 for bernoulli rewards. Got 1.2 instead.",
         ),
         (
             lambda: Instance([0.1, -0.2], family="poisson"),
-            "finite and at least 0, for poisson rewards. Got -0.2",
+            "from 0 to 1e+100 for poisson rewards. Got -0.2",
         ),
         (
             lambda: Instance([0.1, 0.0], family="exponential"),
-            "finite and above 0, for exponential rewards. Got 0.0",
+            "from 1e-100 to 1e+100 for exponential rewards. Got 0.0",
         ),
         (lambda: Instance([0.1], family="beta"), "'family' parameter of Instance must be one of"),
         (lambda: Instance([[0.1], 0.2]), "must be either flat or grouped throughout. Got 0.2 instead."),
@@ -121,6 +158,12 @@ def test_notebook_view() -> None:
             lambda: Instance([0.1, 0.2], labels=["x"]),
             "'labels' parameter of Instance must be one for each of the 2",
         ),
+        (lambda: Instance(np.array(0.1)), "must be a list of means, a list of groups, or a mapping"),
+        (
+            lambda: Instance([0.1], arms=["a", "b"]),
+            "'arms' parameter of Instance must be one label for each of 1",
+        ),
+        (lambda: Instance([[0.1]], arms=["a"]), "'arms' parameter of Instance must be left out"),
         (lambda: Instance([[0.1]], labels=["x"]), "'labels' parameter of Instance must be left out"),
     ],
 )

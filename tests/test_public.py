@@ -17,6 +17,10 @@ def test_every_public_name_exists_and_is_documented() -> None:
     assert sorted(clusterbandits.__all__) == sorted(clusterbandits._HOME_OF)
 
 
+def test_rooms_are_reached_through_the_package() -> None:
+    assert clusterbandits.families.Bernoulli is clusterbandits.Bernoulli
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         clusterbandits.nothing  # noqa: B018

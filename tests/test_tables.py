@@ -29,6 +29,11 @@ def test_long_words_are_cut_numbers_are_not() -> None:
     assert "…" in lines[2]
 
 
+def test_odd_labels_keep_the_columns_straight() -> None:
+    lines = Table(("name", "value"), (("a\nb", 1.0), ("東京東京", 2.0))).text().splitlines()
+    assert lines[2:] == ["a b       1.000", "東京東京  2.000"]
+
+
 def test_empty_tables_keep_their_heading() -> None:
     assert Table(("a", "b"), ()).text().splitlines()[0] == "a  b"
     assert "<th" in Table(("a", "b"), ()).html()

@@ -49,6 +49,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for, so that ``--help`` never waits for Numba."""
+    if name in _HOMES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)

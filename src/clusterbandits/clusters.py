@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,11 @@ import numpy as np
 from clusterbandits.partition import Label, Partition
 from clusterbandits.serial import number, to_json
 from clusterbandits.tables import Table, cell
-from clusterbandits.validate import Described, as_float, invalid, is_list
+from clusterbandits.validate import LARGEST_MEAN, Described, as_float, as_mapping, exactly, invalid, is_list
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 #: A span may exceed its width by this share of the largest mean: what rounding can do, no more.
@@ -126,8 +127,8 @@ class Clusters:
             flat = np.array([as_float(mean) for mean in rows])
         if flat.size != len(self.arms):
             raise invalid("means", "Clusters.fits", f"{len(self.arms)} means, one for every arm", means)
-        if not np.isfinite(flat).all():
-            raise invalid("means", "Clusters.fits", "finite numbers", means)
+        if not np.all(np.abs(flat) <= LARGEST_MEAN):
+            raise invalid("means", "Clusters.fits", f"finite numbers of at most {LARGEST_MEAN:g}", means)
         return flat
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,12 +143,7 @@ class Clusters:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Clusters:
         """Make the clusters that ``to_dict`` described."""
-        keys = ["clusters", "arms", "membership", "widths"]
-        if not isinstance(data, Mapping) or sorted(data) != sorted(keys):
-            given = sorted(data) if isinstance(data, Mapping) else data
-            raise invalid(
-                "data", "Clusters.from_dict", f"a mapping with exactly the keys {', '.join(keys)}", given
-            )
+        exactly(["clusters", "arms", "membership", "widths"], "Clusters.from_dict", data)
         return cls(
             Partition.of_lists(data["clusters"], data["arms"], data["membership"], "Clusters"), data["widths"]
         )
@@ -180,10 +176,10 @@ class Clusters:
             return f"<Clusters: {len(self.arms)} arms in {len(self.names)} clusters, widths {widths}>"
         widths = f"widths={list(self.widths)!r}"
         if not self.partition.contiguous:
-            labels = [self.names[c] for c in self.partition.membership]
+            labels = self.partition.cluster_names
             arms = "" if self.partition.anonymous else f", arms={list(self.arms)!r}"
             return f"Clusters.from_labels({labels!r}, {widths}{arms})"
-        numbered = self.names == tuple(range(len(self.names)))
+        numbered = self.partition.numbered
         if self.partition.anonymous:
             sizes = list(self.sizes) if numbered else dict(zip(self.names, self.sizes, strict=True))
             return f"Clusters({sizes!r}, {widths})"
@@ -229,11 +225,12 @@ class WidthFit:
 
 
 def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
-    if isinstance(widths, Mapping):
-        if set(widths) != set(names):
+    named = as_mapping(widths)
+    if named is not None:
+        if set(named) != set(names):
             expected = f"a mapping with one width for each of {', '.join(map(repr, names))}"
-            raise invalid("widths", "Clusters", expected, Described(f"widths for {list(widths)}"))
-        values = [widths[name] for name in names]
+            raise invalid("widths", "Clusters", expected, Described(f"widths for {list(named)}"))
+        values = [named[name] for name in names]
     elif is_list(widths):
         values = list(widths)
         if len(values) != len(names):

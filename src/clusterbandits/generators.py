@@ -60,12 +60,13 @@ def random_instance(
     """
     owner = "random_instance"
     choice("layout", owner, layout, get_args(Layout))
-    counts = [whole("sizes", owner, size, least=1) for size in sizes]
+    counts = [whole("sizes", owner, size, least=1) for size in sizes] if is_list(sizes) else []
     if not counts:
-        raise invalid("sizes", owner, "at least one group", sizes)
-    low, high = (as_float(end) for end in within)
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise invalid("sizes", owner, "a list with the size of every group", sizes)
+    ends = [as_float(end) for end in within] if is_list(within) else []
+    if not (len(ends) == 2 and np.isfinite(ends).all() and ends[0] < ends[1]):
         raise invalid("within", owner, "two finite numbers, the smaller first", within)
+    low, high = ends
     spans = _spans(span, counts, high - low)
     rng = random_generator(seed, owner)
     place = {"separated": _separated, "overlapping": _overlapping, "scattered": _scattered}[layout]
@@ -76,11 +77,12 @@ def random_instance(
 
 def _spans(span: object, counts: list[int], room: float) -> Floats:
     given = span if is_list(span) else [span] * len(counts)
-    values = np.array([as_float(value) for value in given])
-    if values.size != len(counts) or not np.all((values >= 0) & (values <= room)):
+    values: Floats = np.array([as_float(value) for value in given])
+    if values.size != len(counts) or not np.all((values >= 0) & (values <= room * (1 + 1e-9))):
         allowed = f"one number or one for each of {len(counts)} groups, each from 0 to {room:g}"
         raise invalid("span", "random_instance", allowed, span)
     values[np.array(counts) == 1] = 0.0
+    values[values > room] = room
     return values
 
 
@@ -100,11 +102,13 @@ def _separated(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
 
 
 def _overlapping(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
-    """Chain the ranges, each starting inside the one before; push them together if they reach too far."""
+    """Chain the ranges, each sharing an inner point with the one before; push them together to fit."""
     starts = np.zeros(spans.size)
     for i in range(1, spans.size):
-        reach = min(spans[i - 1], spans[i])
-        starts[i] = starts[i - 1] + spans[i - 1] - reach * rng.uniform(0.25, 0.75)
+        upper, lower = spans[i - 1] * rng.uniform(0.5, 0.9), spans[i] * rng.uniform(0.1, 0.5)
+        apart = 0.0 if spans[i - 1] or spans[i] else room * rng.uniform(0.01, 0.1)
+        starts[i] = starts[i - 1] + upper - lower + apart
+    starts -= starts.min()
     if (starts + spans).max() > room:
         starts *= (room - spans.max()) / starts.max()
     free = float(room - (starts + spans).max())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,9 +11,11 @@ from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
 from clusterbandits.partition import Label, Partition
 from clusterbandits.tables import Table
-from clusterbandits.validate import Described, as_float, invalid, is_list
+from clusterbandits.validate import Described, as_float, as_mapping, exactly, invalid, is_list
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -31,9 +32,12 @@ class Instance:
     ----------
     means
         Grouped, ``[[0.41, 0.42], [0.45]]``; by name, ``{"red": [0.41, 0.42], "blue": [0.45]}``; with labels,
-        ``{"red": {"a": 0.41, "b": 0.42}, "blue": {"c": 0.45}}``; or flat.
+        ``{"red": {"a": 0.41, "b": 0.42}, "blue": {"c": 0.45}}``; or flat, ``[0.41, 0.42, 0.45]`` or
+        ``{"a": 0.41, "b": 0.42, "c": 0.45}``.
     labels
         With flat means: the group of every arm. Without labels, flat means are one group.
+    arms
+        With flat means: the label of every arm.
     family
         A ``Family`` or its name, ``"bernoulli"`` by default; see ``as_family``.
 
@@ -46,13 +50,19 @@ class Instance:
     Clusters([3, 3], widths=[0.03, 0.04])
     """
 
-    def __init__(self, means: object, labels: object = None, family: Family | str = "bernoulli") -> None:
-        partition, values = _read(means, labels)
-        self.family = as_family(family)
+    def __init__(
+        self,
+        means: object,
+        labels: object = None,
+        arms: object = None,
+        family: Family | str = "bernoulli",
+    ) -> None:
+        partition, values = _read(means, labels, arms)
+        self.family = as_family(family, "Instance")
         self.partition = partition
         inside = self.family.contains(values)
         if not inside.all():
-            allowed = f"finite numbers, {self.family.domain}, for {self.family.name} rewards"
+            allowed = f"{self.family.domain} for {self.family.name} rewards"
             raise invalid("means", "Instance", allowed, float(values[~inside][0]))
         values.setflags(write=False)
         self.means: Floats = values
@@ -87,7 +97,7 @@ class Instance:
         return Clusters(self.partition, self.spans if widths is None else widths)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: family, arms, clusters, membership and means."""
+        """Return plain data from which ``from_dict`` makes this instance again."""
         return {
             "family": self.family.spec,
             "clusters": list(self.partition.clusters),
@@ -95,6 +105,20 @@ class Instance:
             "membership": list(self.partition.membership),
             "means": self.means.tolist(),
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Instance:
+        """Make the instance that ``to_dict`` described.
+
+        Examples
+        --------
+        >>> instance = Instance({"red": {"a": 0.4}, "blue": {"b": 0.5}}, family="poisson")
+        >>> Instance.from_dict(instance.to_dict()) == instance
+        True
+        """
+        exactly(["family", "clusters", "arms", "membership", "means"], "Instance.from_dict", data)
+        partition = Partition.of_lists(data["clusters"], data["arms"], data["membership"], "Instance")
+        return cls(data["means"], labels=partition, family=data["family"])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Instance) and self._identity() == other._identity()
@@ -112,8 +136,9 @@ class Instance:
             groups = len(self.partition.clusters)
             return f"<Instance: {len(self.arms)} arms in {groups} groups, {extent}, {self.family.spec}>"
         if not self.partition.contiguous:
-            labels = [self.partition.clusters[c] for c in self.partition.membership]
-            return f"Instance({self.means.tolist()!r}, labels={labels!r}{family})"
+            labels = self.partition.cluster_names
+            arms = "" if self.partition.anonymous else f", arms={list(self.arms)!r}"
+            return f"Instance({self.means.tolist()!r}, labels={labels!r}{arms}{family})"
         return f"Instance({self._grouped()!r}{family})"
 
     def _grouped(self) -> object:
@@ -123,58 +148,58 @@ class Instance:
             else {self.arms[k]: float(self.means[k]) for k in part}
             for name, part in zip(self.partition.clusters, self.partition.members, strict=True)
         }
-        numbered = self.partition.clusters == tuple(range(len(parts)))
-        return list(parts.values()) if numbered and self.partition.anonymous else parts
+        return list(parts.values()) if self.partition.numbered and self.partition.anonymous else parts
 
     def _repr_html_(self) -> str:
-        names = [self.partition.clusters[c] for c in self.partition.membership]
-        rows = tuple(zip(names, self.arms, self.means.tolist(), self.gaps.tolist(), strict=True))
+        rows = tuple(
+            zip(self.partition.cluster_names, self.arms, self.means.tolist(), self.gaps.tolist(), strict=True)
+        )
         return Table(("cluster", "arm", "mean", "gap"), rows, title=f"{self.family.spec} rewards").html()
 
 
-def _read(means: object, labels: object) -> tuple[Partition, Floats]:
-    if isinstance(means, Mapping):
-        names, parts = list(means), list(means.values())
-    elif is_list(means):
-        names, parts = None, list(means)
-    else:
+def _read(means: object, labels: object, arms: object) -> tuple[Partition, Floats]:
+    named = as_mapping(means)
+    if named is None and not is_list(means):
         raise invalid("means", "Instance", "a list of means, a list of groups, or a mapping", means)
-    grouped = names is not None or any(is_list(part) or isinstance(part, Mapping) for part in parts)
-    if not grouped:
-        return _read_flat(parts, labels)
-    if labels is not None:
-        raise invalid("labels", "Instance", "left out where means are grouped", labels)
-    values = [list(_values(part)) for part in parts]
-    if any(isinstance(part, Mapping) for part in parts):
-        arms: list[object] = [list(part) if isinstance(part, Mapping) else part for part in parts]
-        if not all(isinstance(part, Mapping) for part in parts):
-            raise invalid("means", "Instance", "labelled in every group or in none", means)
-    else:
-        arms = [len(part) for part in values]
-    if not all(values):
-        raise invalid("means", "Instance", "at least one mean in every group", means)
-    partition = Partition.of_groups(
-        arms if names is None else dict(zip(names, arms, strict=True)), "Instance"
-    )
-    return partition, _floats([mean for part in values for mean in part])
+    parts = list(named.values()) if named is not None else list(cast("Iterable[object]", means))
+    if any(is_list(part) or as_mapping(part) is not None for part in parts):
+        for parameter, given in (("labels", labels), ("arms", arms)):
+            if given is not None:
+                raise invalid(parameter, "Instance", "left out where means are grouped", given)
+        return _read_grouped(parts, None if named is None else list(named))
+    if named is not None and arms is None:
+        arms = list(named)
+    return _read_flat(parts, labels, arms)
 
 
-def _read_flat(parts: list[object], labels: object) -> tuple[Partition, Floats]:
+def _read_flat(parts: list[object], labels: object, arms: object) -> tuple[Partition, Floats]:
     if not parts:
         raise invalid("means", "Instance", "at least one mean", parts)
     values = _floats(parts)
-    if labels is None:
-        return Partition.of_sizes([values.size], (0,)), values
-    partition = Partition.of_labels(labels, None, "Instance")
+    groups = [0] * values.size if labels is None else labels
+    partition = groups if isinstance(groups, Partition) else Partition.of_labels(groups, None, "Instance")
     if len(partition.arms) != values.size:
         given = Described(f"{len(partition.arms)} labels")
         raise invalid("labels", "Instance", f"one for each of the {values.size} means", given)
-    return partition, values
+    return partition if arms is None else Partition.of_labels(groups, arms, "Instance"), values
+
+
+def _read_grouped(parts: list[object], names: list[object] | None) -> tuple[Partition, Floats]:
+    labelled = [as_mapping(part) for part in parts]
+    values = [list(_values(part)) for part in parts]
+    if not all(values):
+        raise invalid("means", "Instance", "at least one mean in every group", parts)
+    if len({part is None for part in labelled}) > 1:
+        raise invalid("means", "Instance", "labelled in every group or in none", parts)
+    arms = [len(part) if label is None else list(label) for part, label in zip(values, labelled, strict=True)]
+    groups = arms if names is None else dict(zip(names, arms, strict=True))
+    return Partition.of_groups(groups, "Instance"), _floats([mean for part in values for mean in part])
 
 
 def _values(part: object) -> Iterable[object]:
-    if isinstance(part, Mapping):
-        return part.values()
+    named = as_mapping(part)
+    if named is not None:
+        return named.values()
     if is_list(part):
         return part
     raise invalid("means", "Instance", "either flat or grouped throughout", part)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from numbers import Integral
@@ -12,9 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from clusterbandits.validate import Described, invalid, is_list, whole
+from clusterbandits.validate import Described, as_mapping, invalid, is_list, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 Label: TypeAlias = str | int
@@ -41,10 +42,12 @@ class Partition:
     @classmethod
     def of_groups(cls, groups: object, owner: str) -> Partition:
         """Read sizes ``[3, 2]``, groups ``[["a", "b"], ["c"]]``, or a mapping from names to either."""
-        if isinstance(groups, Mapping):
-            names, parts = list(groups), list(groups.values())
+        names: list[object] | None = None
+        named = as_mapping(groups)
+        if named is not None:
+            names, parts = list(named), list(named.values())
         elif is_list(groups):
-            names, parts = None, list(groups)
+            parts = list(groups)
         else:
             raise invalid("arms", owner, "a list of cluster sizes or groups, or a mapping", groups)
         if not parts:
@@ -67,9 +70,13 @@ class Partition:
         groups = _labels("labels", labels, owner)
         if not groups:
             raise invalid("labels", owner, "the cluster of every arm, for at least one arm", labels)
+        names = _labels("arms", range(len(groups)) if arms is None else arms, owner)
+        if len(names) != len(groups):
+            raise invalid(
+                "arms", owner, f"one label for each of {len(groups)} arms", Described(f"{len(names)}")
+            )
         number = {name: i for i, name in enumerate(dict.fromkeys(groups))}
-        names = range(len(groups)) if arms is None else arms
-        return cls.of_lists(list(number), names, [number[name] for name in groups], owner)
+        return cls(tuple(number), _distinct("arms", names, owner), tuple(number[name] for name in groups))
 
     @classmethod
     def of_lists(cls, clusters: object, arms: object, membership: object, owner: str) -> Partition:
@@ -105,6 +112,11 @@ class Partition:
         counts = np.bincount(self.membership, minlength=len(self.clusters))
         return tuple(np.split(order, np.cumsum(counts)[:-1]))
 
+    @property
+    def cluster_names(self) -> list[Label]:
+        """For every arm, the name of its cluster."""
+        return [self.clusters[c] for c in self.membership]
+
     @functools.cached_property
     def groups(self) -> dict[Label, tuple[Label, ...]]:
         """The arms of every cluster."""
@@ -116,6 +128,11 @@ class Partition:
     def anonymous(self) -> bool:
         """Whether arms are known by their numbers alone."""
         return self.arms == tuple(range(len(self.arms)))
+
+    @property
+    def numbered(self) -> bool:
+        """Whether clusters are known by their numbers alone."""
+        return self.clusters == tuple(range(len(self.clusters)))
 
     @property
     def contiguous(self) -> bool:

@@ -7,6 +7,8 @@ import textwrap
 from dataclasses import dataclass
 from html import escape
 
+from rich.cells import cell_len, set_cell_size
+
 WIDTH = 80
 _SHORTEST = 6
 
@@ -24,7 +26,7 @@ class Table:
         """Return the table in plain characters; numbers to the right, words to the left."""
         right = self._numeric()
         grid = [self.columns, *(tuple(map(cell, row)) for row in self.rows)]
-        sizes, gap = _fit([max(map(len, column)) for column in zip(*grid, strict=True)], right)
+        sizes, gap = _fit([max(map(cell_len, column)) for column in zip(*grid, strict=True)], right)
         rule = ("─" * size for size in sizes)
         lines = [(gap * " ").join(map(_place, row, sizes, right)).rstrip() for row in grid]
         lines.insert(1, (gap * " ").join(rule))
@@ -62,8 +64,9 @@ def _fit(sizes: list[int], numeric: list[bool]) -> tuple[list[int], int]:
 
 
 def _place(text: str, size: int, right: bool) -> str:
-    short = text if len(text) <= size else text[: size - 1] + "…"
-    return short.rjust(size) if right else short.ljust(size)
+    short = text if cell_len(text) <= size else set_cell_size(text, size - 1) + "…"
+    room = " " * (size - cell_len(short))
+    return room + short if right else short + room
 
 
 def cell(value: object) -> str:
@@ -80,4 +83,4 @@ def cell(value: object) -> str:
         if math.isinf(value):
             return "∞" if value > 0 else "-∞"
         return f"{value:#.4g}".rstrip(".") if abs(value) >= 1 else f"{value:.4g}"
-    return str(value)
+    return "".join(letter if letter.isprintable() else " " for letter in str(value))

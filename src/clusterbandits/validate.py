@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from clusterbandits.errors import InvalidInputError
 
+#: Whole numbers up to here are floats without loss.
+MOST_ROUNDS = 10**15
+#: Means up to here, and their squares, stay inside floats.
+LARGEST_MEAN = 1e100
 _SHOWN = 60
 
 
@@ -46,7 +50,19 @@ def is_number(value: object) -> TypeGuard[Real]:
 
 def is_list(value: object) -> TypeGuard[Iterable[object]]:
     """Tell lists, arrays and the like from single values, text and mappings."""
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    single = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
+    return isinstance(value, Iterable) and not single
+
+
+def as_mapping(value: object) -> dict[Any, Any] | None:
+    """Return a mapping, or a pandas Series with labels of its own, as a dict; None for anything else."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    keys, items = getattr(value, "keys", None), getattr(value, "items", None)
+    if not (callable(keys) and callable(items)):
+        return None
+    labels = list(keys())
+    return None if labels == list(range(len(labels))) else dict(items())
 
 
 def as_float(value: object) -> float:
@@ -57,16 +73,25 @@ def as_float(value: object) -> float:
         return math.nan
 
 
-def positive(parameter: str, owner: str, value: object) -> float:
-    """Return a finite number above 0 as a float."""
+def exactly(keys: Iterable[str], owner: str, data: object) -> Mapping[str, Any]:
+    """Return a mapping that has these keys and no others."""
+    names = list(keys)
+    if not isinstance(data, Mapping) or set(data) != set(names):
+        given = list(data) if isinstance(data, Mapping) else data
+        raise invalid("data", owner, f"a mapping with exactly the keys {', '.join(names)}", given)
+    return data
+
+
+def between(parameter: str, owner: str, value: object, least: float, most: float) -> float:
+    """Return a number from ``least`` to ``most`` as a float."""
     number = as_float(value)
-    if not (0 < number < math.inf):
-        raise invalid(parameter, owner, "a finite number above 0", value)
+    if not (least <= number <= most):
+        raise invalid(parameter, owner, f"a number from {least:g} to {most:g}", value)
     return number
 
 
-def whole(parameter: str, owner: str, value: object, least: int) -> int:
-    """Return a whole number of at least ``least``; 1e6 counts as whole."""
+def whole(parameter: str, owner: str, value: object, least: int, most: int = MOST_ROUNDS) -> int:
+    """Return a whole number from ``least`` to ``most``; 1e6 counts as whole."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
     else:
@@ -74,6 +99,8 @@ def whole(parameter: str, owner: str, value: object, least: int) -> int:
         number = int(given) if math.isfinite(given) and given.is_integer() else least - 1
     if number < least:
         raise invalid(parameter, owner, f"a whole number of at least {least}", value)
+    if number > most:
+        raise invalid(parameter, owner, f"a whole number of at most {most:g}", value)
     return number
 
 

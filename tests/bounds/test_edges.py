@@ -13,6 +13,8 @@ from clusterbandits import Clusters, Instance, InvalidInputError, regret_bound
 from clusterbandits.bounds.view import evidence_table, pull_table
 from clusterbandits.serial import to_json
 
+loosely: Any = regret_bound
+
 
 def test_one_arm_has_nothing_to_pay() -> None:
     bound = regret_bound(Instance([0.5]))
@@ -77,6 +79,72 @@ def test_equal_lowest_arms_share_the_second_branch() -> None:
     part = regret_bound(Instance([poor, [0.5]]), Clusters([11, 1], [0.26, 0.0])).clusters[0]
     assert part.branch == "B"
     assert part.allocation.tolist() == pytest.approx([0.5 / part.b[0], 0.5 / part.b[0], *[0.0] * 9])
+
+
+def test_a_horizon_that_is_too_short_is_called_so() -> None:
+    bound = regret_bound(Instance([[0.41, 0.42], [0.45]]))
+    assert bound.suffices(10**6)
+    assert not bound.suffices(1000)
+    assert "1000 rounds are too few" in pull_table(bound, 1000).text()
+    assert "too few" not in pull_table(bound, 10**6).text()
+    assert "in 1,234,567:" in pull_table(bound, 1234567).text()
+
+
+@pytest.mark.parametrize("widths", [[0.0, 0.0], [0.0, 0.1], [1e-20, 0.1], [1e-16, 0.1]])
+@pytest.mark.parametrize(
+    "means",
+    [[[0.3, 0.1], [0.1 + 0.2]], [[0.3, 0.9, 1 - 2**-53], [1.0]], [[0.3], [0.1]], [[0.5, 0.2], [0.5000001]]],
+)
+def test_the_order_of_the_three_rates_survives_rounding(
+    means: list[list[float]], widths: list[float]
+) -> None:
+    bound = regret_bound(Instance(means), Clusters([len(part) for part in means], widths))
+    assert 0 <= bound.lower <= bound.clus_ucb <= bound.classical < math.inf
+    assert 0 <= bound.saving <= 1
+
+
+def test_a_false_width_of_the_best_cluster_is_in_the_headline() -> None:
+    instance = Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+    wrong, harmless = (regret_bound(instance, instance.clusters(w)) for w in ([0.4, 0.2], [0.1, 0.7]))
+    assert wrong.misled == (1,)
+    assert "Only the classical bound applies: the width declared for 1" in str(wrong)
+    assert harmless.misled == ()
+    assert "can save" in str(harmless)
+
+
+@pytest.mark.parametrize(
+    ("means", "told"),
+    [
+        ({"r": {1: 0.1, 0: 0.9}}, Clusters({"r": [0, 1]}, 0.9)),
+        ({"red": [0.1, 0.2], "blue": [0.3]}, Clusters({"blue": 1, "red": 2}, 0.1)),
+        ({"red": {"a": 0.1}, "blue": {"b": 0.2}}, Clusters({"red": ["a"], "green": ["c"]}, 0.1)),
+    ],
+)
+def test_names_that_contradict_each_other_are_refused(means: Any, told: Clusters) -> None:
+    with pytest.raises(InvalidInputError, match="'clusters' parameter of regret_bound must be"):
+        regret_bound(Instance(means), told)
+
+
+def test_names_of_one_side_match_by_position() -> None:
+    wanted = regret_bound(Instance([[0.1, 0.2], [0.3]]), Clusters([2, 1], 0.1)).lower
+    for told in (Clusters({"x": [101, 102], "y": [7]}, 0.1), Clusters([["a", "b"], ["c"]], 0.1)):
+        assert regret_bound(Instance([[0.1, 0.2], [0.3]]), told).lower == wanted
+    assert regret_bound(Instance({"x": [0.1, 0.2], "y": [0.3]}), Clusters([2, 1], 0.1)).lower == wanted
+
+
+def test_pull_ratios_in_every_limit() -> None:
+    def ratios(means: list[float], best: float, width: float, family: str = "bernoulli") -> list[float]:
+        bound = regret_bound(
+            Instance([means, [best]], family=family), Clusters([len(means), 1], [width, 0.0])
+        )
+        found = bound.clusters[0].pull_ratios
+        assert found is not None
+        return [float(ratio) for ratio in found]
+
+    assert ratios([0.1, 0.2], 0.5, 0.0) == pytest.approx([0.75, 1.0])
+    assert ratios([0.1, 0.2], 0.5, 1e-9) == pytest.approx([0.75, 1.0], rel=1e-6)
+    assert ratios([0.1, 0.2], 1.0, 0.3) == [1.0, 1.0]
+    assert ratios([0.0, -1.0], 1e-200, 1.0, "gaussian") == [1.0, 0.0]
 
 
 def test_true_spans_are_the_default_widths() -> None:
@@ -145,6 +213,9 @@ def test_views_and_plain_data() -> None:
             lambda: regret_bound(Instance({"x": {"a": 0.1, "b": 0.2}}), Clusters([["b", "a"]], 0.1)),
             "'clusters' parameter of regret_bound must be over the arms of the instance, in its order",
         ),
+        (lambda: loosely(0.1), "'instance' parameter of regret_bound must be an Instance. Got 0.1"),
+        (lambda: loosely(Instance([0.1]), [1]), "'clusters' parameter of regret_bound must be a Clusters"),
+        (lambda: regret_bound(Instance([0.1])).expected_pulls(10**400), "a whole number of at most 1e+15"),
         (lambda: regret_bound(Instance([0.1])).expected_pulls(0), "'horizon' parameter of"),
         (lambda: regret_bound(Instance([0.1])).expected_pulls(np.nan), "'horizon' parameter of"),
     ],

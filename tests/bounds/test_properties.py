@@ -34,9 +34,9 @@ def close(one: float, other: float) -> bool:
 def test_knowledge_never_costs_where_widths_hold(instance: Instance, factor: float) -> None:
     bound = regret_bound(instance, instance.clusters([factor * span for span in instance.spans]))
     assert not bound.violated
-    assert 0 <= bound.lower <= bound.clus_ucb <= bound.classical * ROUNDING
+    assert 0 <= bound.lower <= bound.clus_ucb <= bound.classical
     for cluster in bound.clusters:
-        assert cluster.lower <= cluster.clus_ucb <= cluster.classical * ROUNDING
+        assert cluster.lower <= cluster.clus_ucb <= cluster.classical
 
 
 @given(instances())

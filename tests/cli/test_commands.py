@@ -73,6 +73,8 @@ def test_bound_reads_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert [part["name"] for part in data["clusters"]] == ["red", "blue"]
     assert [part["width"] for part in data["clusters"]] == pytest.approx([0.03, 0.02])
     assert data["clusters"][0]["arms"] == ["a", "b", "c"]
+    file.write_bytes(b"\xef\xbb\xbf" + TOML.encode())
+    assert call(capsys, "bound", str(file), "--json")[1] == out
     wider = json.loads(call(capsys, "bound", str(file), "--json", "--widths", "0.1,0.2")[1])
     assert [part["width"] for part in wider["clusters"]] == [0.1, 0.2]
 
@@ -91,6 +93,44 @@ def test_paper_shows_chosen_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["caption_holds"] for one in data] == [None, None, None, None, True]
 
 
+def test_means_may_begin_with_a_minus_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "bound", "-0.1,0.2;0.5", "--family", "gaussian")
+    assert code == 0
+    assert "best mean 0.5" in out
+
+
+def test_one_long_cluster_is_no_file_name(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "bound", ",".join(f"0.{k}" for k in range(100, 400)))
+    assert code == 0
+    assert "best mean 0.399" in out
+
+
+def test_a_horizon_that_is_too_short_is_called_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "too few" in call(capsys, "bound", PROBLEM, "--horizon", "1000")[1]
+    assert json.loads(call(capsys, "bound", PROBLEM, "--horizon", "1000", "--json")[1])["suffices"] is False
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["0;1e-300", "--family", "gaussian", "--horizon", "10"],
+        ["0;1e-170", "--family", "gaussian"],
+        ["0,1e-310", "--family", "poisson"],
+        ["1e100,-1e100;0", "--family", "gaussian:sigma=1e-50"],
+        ["1e100,1e-100;5", "--family", "exponential:shape=1e50", "--widths", "1e99,1e-99"],
+        ["0;1;0.5;1", "--widths", "0"],
+    ],
+)
+def test_extremes_give_numbers_without_warnings(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    code, out, err = call(capsys, "bound", *arguments, "--arms")
+    assert (code, err) == (0, "")
+    assert "nan" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "nan" not in call(capsys, "bound", *arguments, "--json")[1]
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "--version") == (0, f"clusterbandits {__version__}\n", "")
 
@@ -100,15 +140,15 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["bound", "nan,0.2; 0.3"], "'means' parameter of Instance must be finite numbers. Got nan instead."),
         (["bound", "inf; 0.3"], "'means' parameter of Instance must be finite numbers. Got inf instead."),
-        (["bound", "0.1; 1.3"], "between 0 and 1, for bernoulli rewards. Got 1.3 instead."),
+        (["bound", "0.1; 1.3"], "from 0 to 1 for bernoulli rewards. Got 1.3 instead."),
         (
             ["bound", "0.1; 0", "--family", "exponential"],
-            "finite and above 0, for exponential rewards. Got 0.0",
+            "from 1e-100 to 1e+100 for exponential rewards. Got 0.0",
         ),
-        (["bound", "0.1,x; 0.3"], "'problem' parameter of bound must be means such as"),
-        (["bound", ""], "'problem' parameter of bound must be means such as"),
-        (["bound", "0.1;;0.3"], "'problem' parameter of bound must be means such as"),
-        (["bound", "nothing.tml"], "'problem' parameter of bound must be means such as"),
+        (["bound", "0.1,x; 0.3"], "'MEANS|FILE' parameter of bound must be means such as"),
+        (["bound", ""], "'MEANS|FILE' parameter of bound must be means such as"),
+        (["bound", "0.1;;0.3"], "'MEANS|FILE' parameter of bound must be means such as"),
+        (["bound", "nothing.tml"], "'MEANS|FILE' parameter of bound must be means such as"),
         (["bound", "0.1; 0.3", "--widths", "-1"], "must be numbers from 0 to infinity. Got -1.0 instead."),
         (["bound", "0.1; 0.3", "--widths", "nan"], "must be numbers from 0 to infinity. Got nan instead."),
         (
@@ -148,6 +188,12 @@ def test_bad_input_ends_with_one_sentence(
             "colour = 1\n[clusters.a]\nmeans = [0.1]",
             "must be made of the keys clusters, family alone. Got 'colour'",
         ),
+        (f"x = {'9' * 5000}", "must be TOML. Got an error instead: "),
+        (f"x = {'[' * 5000}", "must be TOML. Got an error instead: "),
+        (
+            "[clusters.a]\nmeans = [0.1]\nwidth = [0.1]",
+            "must be numbers from 0 to infinity. Got [0.1] instead.",
+        ),
         ("", "'clusters' parameter of ads.toml must be a table with one table for each cluster. Got None"),
         (
             "clusters = 3",
@@ -157,7 +203,7 @@ def test_bad_input_ends_with_one_sentence(
         ("[clusters.a]\nwidth = 1", "'clusters.a' parameter of ads.toml must be a table with the key means"),
         ("[clusters.a]\nmeans = [0.1]\nwidht = 1", "keys means, width alone. Got 'widht' instead."),
         ("[clusters.a]\nmeans = []", "must be at least one mean in every group"),
-        ("[clusters.a]\nmeans = 0.1", "'means' parameter of Instance must be"),
+        ("[clusters.a]\nmeans = 0.1", "'clusters.a.means' parameter of ads.toml must be a list or a table"),
         ("[clusters.a]\nmeans = ['x']", "must be finite numbers. Got 'x' instead."),
         (
             "[clusters.a]\nmeans = [0.1]\nwidth = 'wide'",
@@ -213,6 +259,14 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     imported = {line.rpartition(b"|")[2].strip().partition(b".")[0] for line in found.stderr.splitlines()}
     assert b"typer" in imported
     assert not imported & {b"numba", b"scipy", b"matplotlib", b"numpy"}
+
+
+def test_a_full_disk_ends_with_one_sentence() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "clusterbandits", "paper"]
+        found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert found.returncode == 2
+    assert found.stderr == b"Error: The output must be writable. Got 'no space left on device' instead.\n"
 
 
 def test_output_survives_a_narrow_encoding() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from clusterbandits import Bernoulli, Family, Gaussian, Poisson
+from clusterbandits import Bernoulli, Exponential, Family, Gaussian, Poisson
 from tests.families import exact
 
 TOLERANCE = 1e-10
@@ -131,8 +131,26 @@ def test_roots_at_the_ends_of_the_levels(family: Family) -> None:
     means = grid(family, 4)
     assert np.array_equal(family.upper(means, 0.0), means)
     assert np.array_equal(family.lower(means, 0.0), means)
-    assert np.all(family.upper(means, np.inf) == family.high)
-    assert np.all(family.lower(means, np.inf) <= max(family.low, -np.inf))
+    ends = {"bernoulli": (0.0, 1.0), "gaussian": (-np.inf, np.inf)}.get(family.name, (0.0, np.inf))
+    assert set(family.lower(means, np.inf)) == {ends[0]}
+    assert set(family.upper(means, np.inf)) == {ends[1]}
+
+
+@pytest.mark.parametrize(
+    ("x", "level"), [(1e-300, 1e-200), (1e-300, 1e-300), (1e-200, 1e-300), (1e-40, 1e-33), (5e-324, 1.0)]
+)
+def test_roots_of_the_smallest_means(x: float, level: float) -> None:
+    with mpmath.workdps(700):
+        for family in (Bernoulli(), Poisson()):
+            top = x + 2 * mpmath.mpf(level) + 2 * mpmath.sqrt(mpmath.mpf(x) * level)
+            wanted = exact.root(family, x, level, min(top, 1))
+            assert relative_error(family.upper(x, level), wanted) < TOLERANCE, family
+
+
+def test_the_largest_levels() -> None:
+    assert Poisson().upper(1.0, 1e308) >= 1e308
+    assert Exponential().lower(1.0, 1e308) < 1e-307
+    assert Exponential().upper(1.0, 1e308) == np.inf
 
 
 @EACH

@@ -54,16 +54,24 @@ def test_spec_makes_the_same_family(family: Family) -> None:
     [
         (
             "beta",
-            "The 'family' parameter of Instance must be one of bernoulli, gaussian, poisson, exponential",
+            "The 'family' parameter of as_family must be one of bernoulli, gaussian, poisson, exponential",
         ),
         (3, "must be one of bernoulli"),
         (None, "must be one of bernoulli"),
-        ("gaussian:mu=1", "must be 'gaussian' followed by sigma alone"),
+        ("gaussian:mu=1", "must be 'gaussian' followed by sigma once"),
+        ("gaussian:sigma=1,sigma=2", "must be 'gaussian' followed by sigma once"),
+        ("gaussian:", "must be 'gaussian' followed by sigma once"),
         ("poisson:rate=1", "must be 'poisson' without parameters"),
         ("gaussian:sigma=wide", "The 'sigma' parameter of Gaussian must be a number. Got 'wide' instead."),
-        ("gaussian:sigma=0", "The 'sigma' parameter of Gaussian must be a finite number above 0. Got 0.0"),
-        ("exponential:shape=nan", "The 'shape' parameter of Exponential must be a finite number above 0"),
-        ("gaussian:sigma=inf", "must be a finite number above 0"),
+        (
+            "gaussian:sigma=0",
+            "The 'sigma' parameter of Gaussian must be a number from 1e-50 to 1e+50. Got 0.0",
+        ),
+        (
+            "exponential:shape=nan",
+            "The 'shape' parameter of Exponential must be a number from 1e-50 to 1e+50",
+        ),
+        ("gaussian:sigma=inf", "must be a number from 1e-50 to 1e+50"),
     ],
 )
 def test_unknown_families_are_named(spec: Any, sentence: str) -> None:

@@ -87,6 +87,20 @@ def test_pulls_are_whole(pulls: Any) -> None:
         Poisson().total(0.5, pulls, np.random.default_rng(0))
 
 
+def test_counts_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(
+        InvalidInputError, match="'pulls' parameter of Poisson must be at most 1 for a mean of 1e"
+    ):
+        Poisson().total(1e18, 100, 0)
+    with pytest.raises(InvalidInputError, match="must be a whole number of at most"):
+        Bernoulli().total(0.5, 10**16, 0)
+    assert abs(Poisson().total(1e6, 10**12, 0) - 1e18) < 1e10
+
+
+def test_a_seed_serves_as_generator() -> None:
+    assert Bernoulli().total(0.5, 100, 3) == Bernoulli().total(0.5, 100, np.random.default_rng(3))
+
+
 def test_only_gaussian_rewards_have_no_floor() -> None:
     assert [family.nonnegative for family in (Bernoulli(), Poisson(), Exponential())] == [True] * 3
     assert not Gaussian().nonnegative

@@ -80,8 +80,13 @@ class ClusterBound(Rates, Evidence):
     @property
     def pull_ratios(self) -> Floats | None:
         """Clus-UCB's pulls of each arm over those of its most pulled one; None if an arm here is best."""
-        most = float(self.clus_ucb_allocation.max())
-        return None if self.branch == "classical" or most == 0 else self.clus_ucb_allocation / most
+        if self.branch == "classical":
+            return None
+        alpha, least = self.alpha, float(self.alpha.min())
+        if least == 0:
+            # The limit β → 0, or arms so close to the best that α vanishes beside the others.
+            return (alpha == 0).astype(float) if alpha.any() else float(self.gaps.min()) / self.gaps
+        return np.ones_like(alpha) if least == math.inf else least / alpha
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -109,6 +114,7 @@ def solve(arms: Evidence) -> Rates:
             clus_ucb_allocation=plain,
         )
     tight, L = _all_tight(arms)
+    tight = np.minimum(tight, plain)  # 1/(α L) ≤ 1/D, also after rounding
     single = _lowest_alone(arms)
     A, B = _cost(arms.gaps, tight), _cost(arms.gaps, single)
     return Rates(
@@ -155,7 +161,8 @@ def _cost(gaps: Floats, allocation: Floats) -> float:
 
 
 def _inverse(values: Floats) -> Floats:
-    return np.divide(1.0, values, out=np.full_like(values, math.inf), where=values > 0)
+    with np.errstate(over="ignore"):
+        return np.divide(1.0, values, out=np.full_like(values, math.inf), where=values > 0)
 
 
 def _reciprocal(value: float) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 
 from clusterbandits.bounds import view
 from clusterbandits.bounds.cluster import ClusterBound, Evidence, solve
-from clusterbandits.validate import invalid, whole
+from clusterbandits.pairing import paired_clusters
+from clusterbandits.validate import whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class RegretBound:
     @property
     def saving(self) -> float:
         """The share of the classical bound that knowing the clusters can save, from 0 to 1."""
-        return 1.0 - self.lower / self.classical if 0 < self.classical < math.inf else 0.0
+        return max(0.0, 1.0 - self.lower / self.classical) if 0 < self.classical < math.inf else 0.0
 
     @property
     def violated(self) -> tuple[Label, ...]:
@@ -65,13 +66,23 @@ class RegretBound:
         """Return how often Clus-UCB pulls every arm in ``horizon`` rounds, to first order.
 
         A suboptimal arm gets log T / (α L), or log T / D in a cluster with a best arm; the best arms share
-        the remaining rounds evenly. Of no meaning where log T / (α L) is not far below T.
+        the remaining rounds evenly. Where nothing remains the horizon is too short for a first-order count,
+        see ``suffices``.
         """
         rounds = whole("horizon", "RegretBound.expected_pulls", horizon, least=1)
-        pulls = self.clus_ucb_allocation * math.log(rounds) if rounds > 1 else np.zeros(len(self.arms))
         best = self._by_arm([cluster.gaps for cluster in self.clusters]) == 0
+        pulls = np.where(best, 0.0, self.clus_ucb_allocation * math.log(rounds)) if rounds > 1 else 0.0 * best
         pulls[best] = max(rounds - math.fsum(pulls[~best]), 0.0) / best.sum()
         return pulls
+
+    def suffices(self, horizon: float) -> bool:
+        """Tell whether a horizon is long enough for ``expected_pulls`` to leave the best arms some rounds."""
+        return bool(self.expected_pulls(horizon).sum() <= horizon * (1 + 1e-9))
+
+    @property
+    def misled(self) -> tuple[Label, ...]:
+        """The clusters that hold a best arm and are wider than declared: neither theorem covers these."""
+        return tuple(part.name for part in self.clusters if part.violated and part.branch == "classical")
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; infinities stay floats."""
@@ -137,8 +148,7 @@ def regret_bound(instance: Instance, clusters: Clusters | None = None) -> Regret
     ----------
     Gore and Chaporkar, Clus-UCB: a near-optimal algorithm for clustered bandits, Theorems 1 and 2.
     """
-    known = instance.clusters() if clusters is None else clusters
-    _check_same_arms(instance, known)
+    known = paired_clusters(instance, clusters, "regret_bound")
     evidence = _evidence(instance, known)
     fit = known.compare(instance.means)
     parts = []
@@ -173,7 +183,7 @@ def _evidence(instance: Instance, clusters: Clusters) -> Evidence:
     floor = best - width
     # In floats 0.8 − 0.5 is above 0.3: an arm exactly one width below the best must not count as further.
     touching = np.abs(floor - means) <= _ROUNDING * np.maximum(abs(best), np.abs(means))
-    reached = (floor <= means) | touching
+    reached = (floor <= means) | (touching & (width > 0))
     divergences = family.divergence(means, best)
     return Evidence(
         gaps=instance.gaps,
@@ -181,14 +191,3 @@ def _evidence(instance: Instance, clusters: Clusters) -> Evidence:
         b=np.where(reached, 0.0, family.divergence_above(means, floor)),
         alpha=np.where(reached, divergences, family.rise(means, best, width)),
     )
-
-
-def _check_same_arms(instance: Instance, clusters: Clusters) -> None:
-    if len(instance.arms) != len(clusters.arms):
-        allowed = f"over the {len(instance.arms)} arms of the instance"
-        raise invalid("clusters", "regret_bound", allowed, clusters)
-    named = not (instance.partition.anonymous or clusters.partition.anonymous)
-    if named and instance.arms != clusters.arms:
-        raise invalid(
-            "clusters", "regret_bound", "over the arms of the instance, in its order", clusters.arms
-        )

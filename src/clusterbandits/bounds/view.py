@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from typing import TYPE_CHECKING
 
-from clusterbandits.tables import Table, cell
+from clusterbandits.tables import WIDTH, Table, cell
 
 if TYPE_CHECKING:
     from clusterbandits.bounds.cluster import ClusterBound
@@ -37,7 +39,17 @@ def summary(bound: RegretBound) -> str:
     ]
     head = f"Regret per log n, {bound.family.spec} rewards, best mean {cell(bound.best_mean)}"
     lines = [f"  {name:<12}{cell(rate):>9}   {meaning}" for name, rate, meaning in rows]
-    return "\n".join([head, *lines, f"Knowing the clusters can save {100 * bound.saving:.1f} %."])
+    return "\n".join([head, *lines, textwrap.fill(_verdict(bound), WIDTH)])
+
+
+def _verdict(bound: RegretBound) -> str:
+    if bound.misled:
+        names = ", ".join(map(str, bound.misled))
+        return (
+            f"Only the classical bound applies: the width declared for {names}, where a best arm is, is too "
+            "small. A policy that trusts it may never find that arm, and pay in proportion to n."
+        )
+    return f"Knowing the clusters can save {100 * bound.saving:.1f} %."
 
 
 def cluster_table(bound: RegretBound) -> Table:
@@ -75,12 +87,19 @@ def pull_table(bound: RegretBound, horizon: float | None = None) -> Table:
     names = ["cluster", "arm", "optimal", "Clus-UCB"]
     notes = ["optimal, Clus-UCB: pulls per log n that attain the lower bound, and of Clus-UCB."]
     if horizon is not None:
-        columns.append([round(pulls) for pulls in bound.expected_pulls(horizon).tolist()])
-        names.append(f"in {horizon:g}")
-        notes.append(f"in {horizon:g}: pulls by Clus-UCB in that many rounds, to first order.")
+        rounds = f"{horizon:g}" if float(f"{horizon:g}") == horizon else f"{horizon:,.0f}"
+        columns.append([_rounded(pulls) for pulls in bound.expected_pulls(horizon).tolist()])
+        names.append(f"in {rounds}")
+        notes.append(f"in {rounds}: pulls by Clus-UCB in that many rounds, to first order.")
+        if not bound.suffices(horizon):
+            notes.append(f"{rounds} rounds are too few for a first-order count: the best arms get none.")
     labels = [str(bound.clusters[c].name) for c in bound.membership]
     rows = tuple(zip(labels, map(str, bound.arms), *columns, strict=True))
     return Table(tuple(names), rows, notes=tuple(notes))
+
+
+def _rounded(pulls: float) -> float:
+    return round(pulls) if pulls < math.inf else pulls
 
 
 def violation(part: ClusterBound) -> str:

@@ -38,10 +38,11 @@ def bound(
     stated = read_problem(problem, widths, family)
     found = regret_bound(stated.instance, stated.clusters)
     if json:
-        pulls = (
-            {} if horizon is None else {"horizon": horizon, "expected_pulls": found.expected_pulls(horizon)}
-        )
-        print(to_json(found.to_dict() | pulls, indent=2))
+        data = found.to_dict()
+        if horizon is not None:
+            pulls = {"expected_pulls": found.expected_pulls(horizon), "suffices": found.suffices(horizon)}
+            data |= {"horizon": horizon, **pulls}
+        print(to_json(data, indent=2))
         return
     pages = [str(found)]
     if arms:

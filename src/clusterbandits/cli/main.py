@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -20,7 +21,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(bound)
+# Unknown options pass, so that means may begin with a minus; a mistyped option is one argument too many.
+app.command(context_settings={"ignore_unknown_options": True})(bound)
 app.command()(paper)
 
 
@@ -44,7 +46,26 @@ def run(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
-        app(arguments)
+        try:
+            app(arguments)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except ClusterBanditsError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _stop(str(error))
+    except BrokenPipeError:
+        _discard_output()
+        sys.exit(1)
+    except OSError as error:
+        _discard_output()
+        _stop(f"The output must be writable. Got '{(error.strerror or 'an error').lower()}' instead.")
+
+
+def _stop(sentence: str) -> NoReturn:
+    print(f"Error: {sentence}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _discard_output() -> None:
+    """Give what is left unwritten somewhere to go, so that the interpreter does not fail over it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

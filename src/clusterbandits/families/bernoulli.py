@@ -40,11 +40,15 @@ def upper(x: float, level: float) -> float:
     """Return the largest y with divergence(x, y) ≤ level, by Newton's method from above."""
     if x == 0.0:
         return -math.expm1(-level)
-    y = min(x + math.sqrt(0.5 * level), above(x, level), 1.0 - below(1.0 - x, level))
+    rest = 1.0 - x
+    y = min(x + math.sqrt(0.5 * level), above(x, level))
+    if rest > 0.0:
+        # Beyond the root of the second term alone too, which takes over near 1.
+        y = min(y, x - rest * math.expm1(-1.0 - level / rest))
     for _ in range(MOST_STEPS):
         if y <= x or y >= 1.0:
             return min(max(x, y), 1.0)
-        closer = y - (divergence(x, y) - level) * variance(y) / (y - x)
+        closer = y - (divergence(x, y) - level) * (variance(y) / (y - x))
         if closer >= y:
             return y
         y = closer
@@ -56,11 +60,13 @@ def lower(x: float, level: float) -> float:
     """Return the smallest y with divergence(x, y) ≤ level, by Newton's method from below."""
     if x == 1.0:
         return math.exp(-level)
-    y = max(x - math.sqrt(0.5 * level), below(x, level), 1.0 - above(1.0 - x, level))
+    rest = 1.0 - x
+    second = x - level - math.sqrt(level) * math.sqrt(level + 2.0 * rest)
+    y = max(x - math.sqrt(0.5 * level), below(x, level), second)
     for _ in range(MOST_STEPS):
         if y >= x or y <= 0.0:
             return min(max(0.0, y), x)
-        closer = y + (divergence(x, y) - level) * variance(y) / (x - y)
+        closer = y + (divergence(x, y) - level) * (variance(y) / (x - y))
         if closer <= y:
             return y
         y = closer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,13 +10,16 @@ import numpy as np
 
 from clusterbandits.families import elementwise, law
 from clusterbandits.families.law import Law
-from clusterbandits.validate import invalid, positive, whole
+from clusterbandits.validate import LARGEST_MEAN, between, invalid, random_generator, whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
+
+#: A larger expected count does not fit a 64-bit Poisson draw.
+MOST_COUNT = 1e18
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Family:
     domain: ClassVar[str]
     #: Whether a reward is never below 0.
     nonnegative: ClassVar[bool]
+    #: Whether rewards are counts without a ceiling, whose total must stay below ``MOST_COUNT``.
+    counts: ClassVar[bool] = False
 
     @property
     def law(self) -> Law:
@@ -93,10 +97,24 @@ class Family:
         """Return the lower confidence root inf{q : d(x, q) ≤ level}."""
         return self._evaluate(elementwise.LOWER, x, self._levels(level))
 
-    def total(self, mean: float, pulls: int, rng: Generator) -> float:
-        """Draw the sum of ``pulls`` rewards of mean ``mean`` in one go, exactly in law."""
-        pulls = whole("pulls", type(self).__name__, pulls, least=0)
-        return law.total(self.law, rng, float(self._means("mean", mean)), pulls)
+    def total(self, mean: float, pulls: int, rng: Generator | int) -> float:
+        """Draw the sum of ``pulls`` rewards of mean ``mean`` in one go, exactly in law.
+
+        Parameters
+        ----------
+        mean
+            The mean of one reward.
+        pulls
+            How many rewards, 10¹⁵ at most.
+        rng
+            A NumPy generator to draw from, or a seed.
+        """
+        owner = type(self).__name__
+        pulls = whole("pulls", owner, pulls, least=0)
+        one = float(self._means("mean", mean))
+        if self.counts and pulls * one > MOST_COUNT:
+            raise invalid("pulls", owner, f"at most {MOST_COUNT / one:.3g} for a mean of {one:g}", pulls)
+        return law.total(self.law, random_generator(rng, owner), one, pulls)
 
     def _evaluate(self, quantity: int, x: ArrayLike, y: ArrayLike, width: ArrayLike = 0.0) -> Any:
         result = elementwise.evaluate(quantity, self.law, self._means("x", x), y, width)
@@ -141,7 +159,7 @@ class Bernoulli(Family):
 
     name = "bernoulli"
     code = law.BERNOULLI
-    low, high, domain = 0.0, 1.0, "between 0 and 1"
+    low, high, domain = 0.0, 1.0, "from 0 to 1"
     nonnegative = True
 
 
@@ -166,11 +184,11 @@ class Gaussian(Family):
 
     name = "gaussian"
     code = law.GAUSSIAN
-    low, high, domain = -math.inf, math.inf, "finite"
+    low, high, domain = -LARGEST_MEAN, LARGEST_MEAN, f"from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
     nonnegative = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", positive("sigma", "Gaussian", self.sigma))
+        object.__setattr__(self, "sigma", between("sigma", "Gaussian", self.sigma, 1e-50, 1e50))
 
     def _weight(self) -> float:
         return 1.0 / (self.sigma * self.sigma)
@@ -190,8 +208,9 @@ class Poisson(Family):
 
     name = "poisson"
     code = law.POISSON
-    low, high, domain = 0.0, math.inf, "finite and at least 0"
+    low, high, domain = 0.0, LARGEST_MEAN, f"from 0 to {LARGEST_MEAN:g}"
     nonnegative = True
+    counts = True
 
 
 @dataclass(frozen=True)
@@ -215,11 +234,11 @@ class Exponential(Family):
 
     name = "exponential"
     code = law.EXPONENTIAL
-    low, high, domain = math.nextafter(0.0, 1.0), math.inf, "finite and above 0"
+    low, high, domain = 1 / LARGEST_MEAN, LARGEST_MEAN, f"from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
     nonnegative = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", positive("shape", "Exponential", self.shape))
+        object.__setattr__(self, "shape", between("shape", "Exponential", self.shape, 1e-50, 1e50))
 
     def _weight(self) -> float:
         return self.shape

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 from clusterbandits.families.family import Bernoulli, Exponential, Family, Gaussian, Poisson
-from clusterbandits.validate import Described, choice, invalid
+from clusterbandits.validate import choice, invalid
 
 FAMILIES: dict[str, type[Family]] = {kind.name: kind for kind in (Bernoulli, Gaussian, Poisson, Exponential)}
 
 
-def as_family(spec: Family | str) -> Family:
+def as_family(spec: Family | str, owner: str = "as_family") -> Family:
     """Return the family a text names, with its parameters behind a colon.
 
     Parameters
@@ -18,6 +18,8 @@ def as_family(spec: Family | str) -> Family:
     spec
         ``"bernoulli"``, ``"gaussian"``, ``"gaussian:sigma=0.5"``, ``"poisson"``, ``"exponential"`` or
         ``"exponential:shape=2"``; a family is returned as it is.
+    owner
+        Who is named in errors.
 
     Examples
     --------
@@ -26,17 +28,17 @@ def as_family(spec: Family | str) -> Family:
     """
     if isinstance(spec, Family):
         return spec
-    name, _, settings = spec.partition(":") if isinstance(spec, str) else (spec, "", "")
-    kind = FAMILIES[choice("family", "Instance", name, FAMILIES)]
+    name, colon, settings = spec.partition(":") if isinstance(spec, str) else (spec, "", "")
+    kind = FAMILIES[choice("family", owner, name, FAMILIES)]
     allowed = [field.name for field in dataclasses.fields(kind)]
-    values = {}
-    for setting in filter(None, settings.split(",")):
-        key, _, text = setting.partition("=")
-        if key.strip() not in allowed:
-            known = f"followed by {' or '.join(allowed)} alone" if allowed else "without parameters"
-            raise invalid("family", "Instance", f"'{name}' {known}", spec)
+    values: dict[str, float] = {}
+    for setting in settings.split(",") if colon else []:
+        key, _, text = (part.strip() for part in setting.partition("="))
+        if key not in allowed or key in values:
+            known = f"followed by {' and '.join(allowed)} once" if allowed else "without parameters"
+            raise invalid("family", owner, f"'{name}' {known}", spec)
         try:
-            values[key.strip()] = float(text)
+            values[key] = float(text)
         except ValueError:
-            raise invalid(key.strip(), kind.__name__, "a number", Described(f"'{text}'")) from None
+            raise invalid(key, kind.__name__, "a number", text) from None
     return kind(**values)

@@ -59,9 +59,9 @@ def root_above(x: float, level: float) -> float:
         return level
     y = above(x, level)
     for _ in range(MOST_STEPS):
-        if y <= x:
-            return x
-        closer = y - (relative_entropy(x, y) - level) * y / (y - x)
+        if y <= x or y == math.inf:
+            return y if y > x else x
+        closer = y - (relative_entropy(x, y) - level) * (y / (y - x))
         if closer >= y:
             return y
         y = closer
@@ -79,7 +79,7 @@ def root_below(x: float, level: float) -> float:
             return x
         if y == 0.0:
             return 0.0
-        closer = y + (relative_entropy(x, y) - level) * y / (x - y)
+        closer = y + (relative_entropy(x, y) - level) * (y / (x - y))
         if closer <= y:
             return y
         y = closer

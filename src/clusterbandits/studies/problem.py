@@ -43,21 +43,29 @@ def read_problem(source: str, widths: str | None = None, family: str | None = No
     Clusters([2, 1], widths=[0.03, 0.03])
     """
     described: dict[str, Any] = _from_file(Path(source)) if _is_path(source) else {"means": _means(source)}
-    instance = Instance(described["means"], family=family or described.get("family", "bernoulli"))
-    told = _numbers("widths", widths) if widths is not None else _file_widths(described, instance)
+    named = described.get("family", "bernoulli") if family is None else family
+    instance = Instance(described["means"], family=named)
+    if widths is None:
+        return Problem(instance, instance.clusters(_file_widths(described, instance)))
+    told = _numbers("widths", widths)
     return Problem(instance, instance.clusters(told[0] if len(told) == 1 else told))
 
 
 def _is_path(source: str) -> bool:
-    return source.endswith(".toml") or (bool(source.strip()) and ";" not in source and Path(source).exists())
+    if source.endswith(".toml"):
+        return True
+    try:
+        return bool(source.strip()) and Path(source).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _means(text: str) -> list[list[float]]:
-    return [_numbers("problem", part) for part in text.strip().strip(";").split(";")]
+    return [_numbers("MEANS|FILE", part) for part in text.strip().strip(";").split(";")]
 
 
 def _numbers(parameter: str, text: str) -> list[float]:
-    allowed = _EXAMPLE if parameter == "problem" else "numbers with commas between them"
+    allowed = _EXAMPLE if parameter == "MEANS|FILE" else "numbers with commas between them"
     values = []
     for part in text.split(","):
         try:
@@ -86,6 +94,8 @@ def _from_file(path: Path) -> dict[str, Any]:
                 f"clusters.{name}", path.name, "a table with the key means, and perhaps width", cluster
             )
         _check_keys(path, f"clusters.{name}", cluster, {"means", "width"})
+        if not isinstance(cluster["means"], list | dict):
+            raise invalid(f"clusters.{name}.means", path.name, "a list or a table of means", cluster["means"])
     described: dict[str, Any] = {
         "means": {name: cluster["means"] for name, cluster in clusters.items()},
         "widths": [cluster.get("width") for cluster in clusters.values()],
@@ -95,13 +105,13 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise UnreadableFileError(f"The file '{path}' must be TOML. Got an error instead: {error}.") from None
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise UnreadableFileError(
             f"The file '{path}' must be text in UTF-8. Got other bytes instead."
         ) from None
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFileError(f"The file '{path}' must be TOML. Got an error instead: {error}.") from None
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
         raise UnreadableFileError(f"The file '{path}' must be readable. Got '{reason}' instead.") from None
