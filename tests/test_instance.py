@@ -67,6 +67,8 @@ def test_flat_means_with_arm_labels() -> None:
 def test_plain_data_round_trip() -> None:
     one = Instance([0.1, 0.9, 0.3], labels=["x", "y", "x"], arms=["p", "q", "r"], family="gaussian:sigma=2")
     assert Instance.from_dict(one.to_dict()) == one
+    with pytest.raises(InvalidInputError, match=r"one for each of the 2 means. Got 3 labels"):
+        Instance.from_dict(one.to_dict() | {"means": [0.1, 0.2]})
     with pytest.raises(InvalidInputError, match="exactly the keys family, clusters, arms, membership, means"):
         loosely({1: 2, "a": 3})
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from clusterbandits.serial import number, to_json
+from clusterbandits.serial import restore_number, to_json
 from clusterbandits.tables import Table, cell
 
 
@@ -39,6 +39,12 @@ def test_empty_tables_keep_their_heading() -> None:
     assert "<th" in Table(("a", "b"), ()).html()
 
 
+def test_long_tables_are_cut_in_notebooks() -> None:
+    page = Table(("n",), tuple((n,) for n in range(1000))).html()
+    assert page.count("<tr>") == 201
+    assert "… and 800 more rows" in page
+
+
 def test_cells() -> None:
     values = [0.0, 1.0, 50.8, 1156.2, 0.02, -math.inf, True, "x", 12]
     assert [cell(value) for value in values] == [
@@ -58,5 +64,5 @@ def test_json_of_numpy_values() -> None:
     assert to_json(
         {"a": np.array([1.0, np.inf]), 2: np.int64(3), "c": (np.float64(0.5), None, -math.inf)}
     ) == ('{"a": [1.0, "inf"], "2": 3, "c": [0.5, null, "-inf"]}')
-    assert number("inf") == math.inf
-    assert number("red") == "red"
+    assert restore_number("inf") == math.inf
+    assert restore_number("red") == "red"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.partition import Label, Partition
-from clusterbandits.serial import number, to_json
+from clusterbandits.serial import restore_number, to_json
 from clusterbandits.tables import Table, cell
 from clusterbandits.validate import LARGEST_MEAN, Described, as_float, as_mapping, exactly, invalid, is_list
 
@@ -102,11 +102,8 @@ class Clusters:
         means
             The mean of every arm, in the order of ``arms``, flat or grouped.
         """
-        return self.compare(self._flat(means))
-
-    def compare(self, means: NDArray[np.float64]) -> WidthFit:
-        """Do what ``fits`` does for means that are checked already."""
-        parts = [means[part] for part in self.partition.members]
+        values = self._flat(means)
+        parts = [values[part] for part in self.partition.members]
         spans = tuple(float(np.ptp(part)) for part in parts)
         slack = [TOLERANCE * float(np.abs(part).max()) for part in parts]
         over = zip(spans, self.widths, slack, strict=True)
@@ -115,7 +112,9 @@ class Clusters:
 
     def _flat(self, means: object) -> NDArray[np.float64]:
         rows = list(means) if is_list(means) else [means]
-        if any(map(is_list, rows)):
+        if isinstance(means, np.ndarray) and means.ndim == 1 and means.dtype == np.float64:
+            flat = means
+        elif any(map(is_list, rows)):
             groups = [list(row) if is_list(row) else [row] for row in rows]
             if tuple(map(len, groups)) != self.sizes:
                 given = Described(f"groups of {[len(group) for group in groups]}")
@@ -242,7 +241,7 @@ def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
 
 
 def _read_width(value: object) -> float:
-    width = as_float(number(value))
+    width = as_float(restore_number(value))
     if math.isnan(width) or width < 0:
         raise invalid("widths", "Clusters", "numbers from 0 to infinity", value)
     return abs(width)

@@ -181,7 +181,9 @@ def _read_flat(parts: list[object], labels: object, arms: object) -> tuple[Parti
     if len(partition.arms) != values.size:
         given = Described(f"{len(partition.arms)} labels")
         raise invalid("labels", "Instance", f"one for each of the {values.size} means", given)
-    return partition if arms is None else Partition.of_labels(groups, arms, "Instance"), values
+    if arms is not None:
+        partition = Partition.of_labels(partition.cluster_names, arms, "Instance")
+    return partition, values
 
 
 def _read_grouped(parts: list[object], names: list[object] | None) -> tuple[Partition, Floats]:

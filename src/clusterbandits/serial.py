@@ -21,7 +21,7 @@ def to_json(data: object, indent: int | None = None) -> str:
     return json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, indent=indent)
 
 
-def number(value: object) -> object:
+def restore_number(value: object) -> object:
     """Return a number as it was before ``to_json``; anything else unchanged."""
     return float(value) if isinstance(value, str) and value in {"inf", "-inf"} else value
 

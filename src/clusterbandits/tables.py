@@ -11,6 +11,7 @@ from rich.cells import cell_len, set_cell_size
 
 WIDTH = 80
 _SHORTEST = 6
+_HTML_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,12 @@ class Table:
             "<tr>"
             + "".join(f"<td{a}>{escape(cell(v))}</td>" for a, v in zip(right, row, strict=True))
             + "</tr>"
-            for row in self.rows
+            for row in self.rows[:_HTML_ROWS]
         )
         caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        more = len(self.rows) - _HTML_ROWS
+        cut = [f"… and {more} more rows"] if more > 0 else []
+        notes = "".join(f"<p>{escape(note)}</p>" for note in [*cut, *self.notes])
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
     def _numeric(self) -> list[bool]:

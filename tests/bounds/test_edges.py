@@ -186,6 +186,10 @@ def test_views_and_plain_data() -> None:
     bound = regret_bound(Instance([[0.3, 0.7], [0.1, 0.2, 0.8]]), Clusters([2, 3], [0.5, 0.9]))
     assert repr(bound) == "RegretBound(lower=5.74059, clus_ucb=5.74059, classical=5.74059)"
     assert "<table>" in bound._repr_html_()
+    odd = Instance({"<b>": [0.1, 0.9]})
+    assert "<b>" not in regret_bound(odd, odd.clusters(0.1))._repr_html_()
+    many = Instance([[0.1 + c / 200, 0.2] for c in range(40)])
+    assert "… and 31 more clusters wider than declared." in str(regret_bound(many, many.clusters(0.0)))
     data = json.loads(to_json(bound.to_dict()))
     assert data["clusters"][0]["B"] == "inf"
     assert data["clusters"][0]["branch"] == "A"

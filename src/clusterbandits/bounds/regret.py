@@ -94,6 +94,7 @@ class RegretBound:
             "classical": self.classical,
             "saving": self.saving,
             "violated": list(self.violated),
+            "misled": list(self.misled),
             "clusters": [cluster.to_dict() for cluster in self.clusters],
         }
 
@@ -150,7 +151,7 @@ def regret_bound(instance: Instance, clusters: Clusters | None = None) -> Regret
     """
     known = paired_clusters(instance, clusters, "regret_bound")
     evidence = _evidence(instance, known)
-    fit = known.compare(instance.means)
+    fit = known.fits(instance.means)
     parts = []
     for c, members in enumerate(known.partition.members):
         own = Evidence(**{name: values[members] for name, values in vars(evidence).items()})

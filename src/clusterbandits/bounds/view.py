@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from html import escape
 from typing import TYPE_CHECKING
 
 from clusterbandits.tables import WIDTH, Table, cell
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from clusterbandits.bounds.regret import RegretBound
 
 _SHOWN_CLUSTERS = 30
+_SHOWN_NOTES = 8
 _LEGEND = (
     "A: all arms share the proof that none is best. B: the lowest arm alone proves it. "
     "The lower bound takes the smaller; Clus-UCB pays A. "
@@ -27,7 +29,7 @@ def text(bound: RegretBound) -> str:
 
 def html(bound: RegretBound) -> str:
     """Return the same for a notebook."""
-    return f"<pre>{summary(bound)}</pre>{cluster_table(bound).html()}"
+    return f"<pre>{escape(summary(bound))}</pre>{cluster_table(bound).html()}"
 
 
 def summary(bound: RegretBound) -> str:
@@ -55,7 +57,11 @@ def _verdict(bound: RegretBound) -> str:
 def cluster_table(bound: RegretBound) -> Table:
     """Return a row for every cluster, the dearest first where they are too many to show."""
     shown = bound.clusters
-    notes = [*_LEGEND, *(violation(part) for part in bound.clusters if part.violated)]
+    dangerous_first = sorted(bound.clusters, key=lambda part: part.branch != "classical")
+    false = [violation(part) for part in dangerous_first if part.violated]
+    notes = [*_LEGEND, *false[:_SHOWN_NOTES]]
+    if len(false) > _SHOWN_NOTES:
+        notes.append(f"… and {len(false) - _SHOWN_NOTES} more clusters wider than declared.")
     if len(shown) > _SHOWN_CLUSTERS:
         shown = tuple(sorted(shown, key=lambda cluster: -cluster.lower)[:_SHOWN_CLUSTERS])
         notes.insert(0, f"The {_SHOWN_CLUSTERS} dearest of {len(bound.clusters)} clusters.")
