@@ -112,8 +112,15 @@ def test_fits_names_what_is_too_wide() -> None:
 def test_fits_forgives_rounding_alone(scale: float) -> None:
     clusters = Clusters([2], widths=0.04 * scale)
     assert clusters.fits([0.80 * scale, 0.84 * scale])
-    assert not clusters.fits([0.80 * scale, 0.840_01 * scale])
+    assert not clusters.fits([0.80 * scale, 0.840_000_001 * scale])
+    assert clusters.fits([(0.80 + 1e-12) * scale, (0.84 + 1e-12) * scale])
     assert str(clusters.fits([0.0, 0.0])) == "Every cluster fits its width."
+
+
+def test_fits_does_not_forgive_more_where_means_are_large() -> None:
+    assert not Clusters([2], widths=0.1).fits([1e9, 1e9 + 0.5])
+    assert not Clusters([2], widths=0.0).fits([1e-9, 2e-9])
+    assert Clusters([2], widths=0.5).fits([1e9, 1e9 + 0.5])
 
 
 def test_fits_takes_grouped_means() -> None:

@@ -44,6 +44,17 @@ def test_overlapping_ranges_share_means(sizes: list[int], span: float, seed: int
     assert all(low[1] > high[0] and high[1] > low[0] for low, high in pairwise(found))
 
 
+def test_nothing_is_left_out_of_the_draw() -> None:
+    drawn = [random_instance("separated", [5, 5, 5], 0.1, seed) for seed in range(60)]
+    assert {int(np.argmin([low for low, _ in ranges(one)])) for one in drawn} == {0, 1, 2}
+    assert all(np.unique(one.means).size == 15 for one in drawn)
+    chained = [ranges(random_instance("overlapping", [5, 5], 0.2, seed)) for seed in range(60)]
+    shared = [(low[1] - high[0]) / 0.2 for low, high in chained]
+    assert min(shared) < 0.4
+    assert max(shared) > 0.6
+    assert np.ptp([low[0] for low, _ in chained]) > 0.2
+
+
 @pytest.mark.parametrize("sizes", [[3, 1], [5, 5, 1], [1, 3, 1], [1, 1]])
 def test_single_arms_do_not_tie_with_their_neighbours(sizes: list[int]) -> None:
     for seed in range(100):

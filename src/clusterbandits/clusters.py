@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: A span may exceed its width by this share of the largest mean: what rounding can do, no more.
+#: A span may exceed its width by this share of the width, and by what rounding does to the largest mean.
 TOLERANCE = 1e-9
+_ROUNDING = 4 * np.finfo(float).eps
 _SHOWN_ARMS = 24
 
 
@@ -105,9 +106,9 @@ class Clusters:
         values = self._flat(means)
         parts = [values[part] for part in self.partition.members]
         spans = tuple(float(np.ptp(part)) for part in parts)
-        slack = [TOLERANCE * float(np.abs(part).max()) for part in parts]
+        slack = [_ROUNDING * float(np.abs(part).max()) for part in parts]
         over = zip(spans, self.widths, slack, strict=True)
-        excess = tuple(span - width if span > width + room else 0.0 for span, width, room in over)
+        excess = tuple(s - w if s > w * (1 + TOLERANCE) + room else 0.0 for s, w, room in over)
         return WidthFit(self.names, self.widths, spans, excess)
 
     def _flat(self, means: object) -> NDArray[np.float64]:
@@ -213,14 +214,16 @@ class WidthFit:
 
     def sentences(self) -> tuple[str, ...]:
         """Return one sentence for every cluster wider than declared."""
-        return tuple(
-            f"Cluster {name} spans {cell(span)}, {cell(over)} more than its width {cell(width)}."
-            for name, span, over, width in zip(self.names, self.spans, self.excess, self.widths, strict=True)
-            if over
-        )
+        rows = zip(self.names, self.spans, self.excess, self.widths, strict=True)
+        return tuple(f"{exceeds(*row)}." for row in rows if row[2])
 
     def __str__(self) -> str:
         return "\n".join(self.sentences()) or "Every cluster fits its width."
+
+
+def exceeds(name: Label, span: float, excess: float, width: float) -> str:
+    """Return by how much a cluster is wider than declared, as a clause."""
+    return f"Cluster {name} spans {cell(span)}, {cell(excess)} more than its width {cell(width)}"
 
 
 def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:

@@ -6,12 +6,14 @@ import json
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
-from clusterbandits import Clusters, Instance, InvalidInputError, regret_bound
+from clusterbandits import Bernoulli, Clusters, Instance, InvalidInputError, RegretBound, regret_bound
 from clusterbandits.bounds.view import evidence_table, pull_table
 from clusterbandits.serial import to_json
+from tests.families import exact
 
 loosely: Any = regret_bound
 
@@ -81,10 +83,69 @@ def test_equal_lowest_arms_share_the_second_branch() -> None:
     assert part.allocation.tolist() == pytest.approx([0.5 / part.b[0], 0.5 / part.b[0], *[0.0] * 9])
 
 
+def test_order_decides_nothing_where_gaps_are_equal_floats() -> None:
+    """Means far below the last place of the best one: equal gaps, but not equal evidence."""
+    both = [
+        regret_bound(Instance([means, [1.0]], family="exponential"), Clusters([2, 1], [0.5, 0.0]))
+        for means in ([1e-17, 1e-30], [1e-30, 1e-17])
+    ]
+    assert both[0].lower == both[1].lower
+    for part in (bound.clusters[0] for bound in both):
+        assert np.all(part.alpha * part.allocation + part.b @ part.allocation >= 1 - 1e-12)
+
+
+@pytest.mark.parametrize("family", ["poisson", "exponential", "gaussian"])
+@pytest.mark.parametrize("scale", [1e-90, 1e-30, 1e30, 1e90])
+def test_rates_scale_with_the_means(family: str, scale: float) -> None:
+    def bound(by: float) -> RegretBound:
+        means = [[0.1 * by, 0.2 * by], [0.5 * by]]
+        spec = f"gaussian:sigma={by**0.5}" if family == "gaussian" else family
+        return regret_bound(Instance(means, family=spec), Clusters([2, 1], [0.2 * by, 0.0]))
+
+    # In each of these laws d scales with some power of the mean: a/d is that power of the scale.
+    power = {"poisson": 0, "exponential": 1, "gaussian": 0}[family]
+    one, other = bound(1.0), bound(scale)
+    assert other.lower == pytest.approx(one.lower * scale**power, rel=1e-9)
+    assert other.clus_ucb == pytest.approx(one.clus_ucb * scale**power, rel=1e-9)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("share", [1e-6, 0.01, 0.4, 0.9])
+def test_close_arms_keep_their_digits(gap: float, share: float) -> None:
+    """A and B against 60 digits, where μ* − β and μ agree in almost all of theirs."""
+    family = Bernoulli()
+    means = [0.3, 0.3 + gap / 3]
+    best, width = 0.3 + gap, share * gap
+    part = regret_bound(Instance([means, [best]]), Clusters([2, 1], [width, 0.0])).clusters[0]
+    a = [mpmath.mpf(best) - mpmath.mpf(mean) for mean in means]
+    b = [exact.divergence_above(family, mean, best, width) for mean in means]
+    alpha = [exact.rise(family, mean, best, width) for mean in means]
+    L = 1 + sum(drop / rest for drop, rest in zip(b, alpha, strict=True))
+    assert pytest.approx(float(sum(x / (y * L) for x, y in zip(a, alpha, strict=True))), rel=1e-13) == part.A
+    assert pytest.approx(float(a[0] / b[0]), rel=1e-13) == part.B
+    assert pytest.approx(float(L), rel=1e-13) == part.L
+
+
+def test_the_limit_of_zero_width_has_infinite_weight() -> None:
+    part = regret_bound(Instance([[0.2, 0.3], [0.5]]), Clusters([2, 1], 0.0)).clusters[0]
+    assert (part.L, part.alpha.tolist()) == (math.inf, [0.0, 0.0])
+
+
+def test_an_arm_just_beyond_the_width_counts() -> None:
+    bound = regret_bound(Instance([[0.3, 0.7], [0.8]]), Clusters([2, 1], [0.5 - 1e-14, 0.0]))
+    assert 0 < bound.clusters[0].b[0] < 1e-26
+
+
+def test_every_violated_cluster_is_named() -> None:
+    instance = Instance([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.7]])
+    assert regret_bound(instance, instance.clusters(0.05)).violated == (0, 1, 2)
+
+
 def test_a_horizon_that_is_too_short_is_called_so() -> None:
     bound = regret_bound(Instance([[0.41, 0.42], [0.45]]))
     assert bound.suffices(10**6)
     assert not bound.suffices(1000)
+    assert bound.expected_pulls(1000)[-1] == 0
     assert "1000 rounds are too few" in pull_table(bound, 1000).text()
     assert "too few" not in pull_table(bound, 10**6).text()
     assert "in 1,234,567:" in pull_table(bound, 1234567).text()
@@ -164,6 +225,9 @@ def test_a_thousand_clusters_print_the_dearest() -> None:
     bound = regret_bound(Instance([[0.5 - 0.0001 * c] for c in range(1000)]))
     text = str(bound)
     assert "30 dearest of 1000 clusters" in text
+    assert [line.split()[0] for line in text.splitlines() if line[:1].isdigit()] == list(
+        map(str, range(1, 31))
+    )
     assert len(text.splitlines()) < 50
 
 
@@ -182,10 +246,33 @@ def test_prints_within_80_columns() -> None:
     assert "dangerous, it holds a best arm" in str(bound)
 
 
+def test_tables_put_numbers_under_their_names() -> None:
+    bound = regret_bound(Instance([[0.3, 0.7], [0.8]]), Clusters([2, 1], [0.1, 0.0]))
+    part = bound.clusters[0]
+    evidence, pulls = evidence_table(bound), pull_table(bound, 1e6)
+    first = dict(zip(evidence.columns, evidence.rows[0], strict=True))
+    assert first == {
+        "cluster": "0",
+        "arm": "0",
+        "mean": 0.3,
+        "a": part.gaps[0],
+        "D": part.divergences[0],
+        "b": part.b[0],
+        "α": part.alpha[0],
+    }
+    second = dict(zip(pulls.columns, pulls.rows[1], strict=True))
+    assert (second["optimal"], second["Clus-UCB"]) == (0.0, part.clus_ucb_allocation[1])
+    assert second["in 1e+06"] == round(part.clus_ucb_allocation[1] * math.log(1e6))
+
+
 def test_views_and_plain_data() -> None:
     bound = regret_bound(Instance([[0.3, 0.7], [0.1, 0.2, 0.8]]), Clusters([2, 3], [0.5, 0.9]))
     assert repr(bound) == "RegretBound(lower=5.74059, clus_ucb=5.74059, classical=5.74059)"
-    assert "<table>" in bound._repr_html_()
+    page = bound._repr_html_()
+    assert page.count("<tr>") == 3
+    assert "lower bound     5.741" in page
+    assert '<td style="text-align:right">4.408</td>' in page
+    assert "A: all arms share the proof" in page
     odd = Instance({"<b>": [0.1, 0.9]})
     assert "<b>" not in regret_bound(odd, odd.clusters(0.1))._repr_html_()
     many = Instance([[0.1 + c / 200, 0.2] for c in range(40)])

@@ -22,7 +22,7 @@ def random_cluster(rng: np.random.Generator, family: Family) -> tuple[Floats, fl
     size = int(rng.integers(1, 51))
     top = 0.97 if family.name == "bernoulli" else 3.0
     best = float(rng.uniform(0.2, top))
-    gap = float(10 ** rng.uniform(-3, np.log10(best / 2)))
+    gap = float(10 ** rng.uniform(-6, np.log10(best / 2)))
     spread = float(rng.uniform(0, best - gap - 0.02)) if best - gap > 0.02 else 0.0
     means = best - gap - spread * rng.uniform(size=size)
     kinds = [0.0, float(rng.uniform(0, 1)), float(np.ptp(means)), float(10 ** rng.uniform(-4, 0)), 1.0]

@@ -1,15 +1,24 @@
-"""The families once more, from their textbook formulas in 60-digit arithmetic."""
+"""The families once more: textbook formulas in 60-digit arithmetic, and what tests need to know of each.
+
+A new family needs an entry in every dictionary here; the tests of accuracy, laws, linear programs and
+properties then run for it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
 from clusterbandits import Bernoulli, Exponential, Family, Gaussian, Poisson
 
 mpmath.mp.dps = 60
 Number = Any
+Formula = Callable[[Any, Number, Number], Number]
 
 FAMILIES: tuple[Family, ...] = (
     Bernoulli(),
@@ -25,35 +34,98 @@ def _xlog(x: Number, ratio: Number) -> Number:
     return x * mpmath.log(ratio) if x else mpmath.mpf(0)
 
 
-def divergence(family: Family, x: Number, y: Number) -> Number:
-    p, q = mpmath.mpf(x), mpmath.mpf(y)
-    if p == q:
-        return mpmath.mpf(0)
-    if isinstance(family, Gaussian):
-        return (p - q) ** 2 / (2 * mpmath.mpf(family.sigma) ** 2)
-    if isinstance(family, Exponential):
-        return mpmath.mpf(family.shape) * (p / q - 1 - mpmath.log(p / q))
-    if q == 0 or (q == 1 and isinstance(family, Bernoulli)):
+def _bernoulli(_: Bernoulli, p: Number, q: Number) -> Number:
+    if q in (0, 1):
         return mpmath.inf
-    if isinstance(family, Poisson):
-        return q - p + _xlog(p, p / q)
     return _xlog(p, p / q) + _xlog(1 - p, (1 - p) / (1 - q))
 
 
-def slope(family: Family, x: Number, y: Number) -> Number:
+_DIVERGENCES: dict[str, Formula] = {
+    "bernoulli": _bernoulli,
+    "gaussian": lambda f, p, q: (p - q) ** 2 / (2 * mpmath.mpf(f.sigma) ** 2),
+    "poisson": lambda _, p, q: mpmath.inf if q == 0 else q - p + _xlog(p, p / q),
+    "exponential": lambda f, p, q: mpmath.mpf(f.shape) * (p / q - 1 - mpmath.log(p / q)),
+}
+_SLOPES: dict[str, Formula] = {
+    "bernoulli": lambda _, p, q: (1 - p) / (1 - q) - p / q,
+    "gaussian": lambda f, p, q: (q - p) / mpmath.mpf(f.sigma) ** 2,
+    "poisson": lambda _, p, q: 1 - p / q,
+    "exponential": lambda f, p, q: mpmath.mpf(f.shape) * (q - p) / q**2,
+}
+#: The law of the total of n rewards of mean m, as scipy knows it.
+_TOTALS: dict[str, Callable[[Any, float, int], Any]] = {
+    "bernoulli": lambda _, m, n: stats.binom(n, m),
+    "gaussian": lambda f, m, n: stats.norm(n * m, f.sigma * np.sqrt(n)),
+    "poisson": lambda _, m, n: stats.poisson(n * m),
+    "exponential": lambda f, m, n: stats.gamma(f.shape * n, scale=m / f.shape),
+}
+_TINY = mpmath.mpf(10) ** -100_000
+#: Points beyond the upper and the lower root from x at a level.
+_BEYOND: dict[str, Callable[[Any, float, float], tuple[Number, Number]]] = {
+    "bernoulli": lambda _, x, __: (1.0, 0.0 if x == 0 else _TINY),
+    "gaussian": lambda f, x, level: (x + f.sigma * (2 + level), x - f.sigma * (2 + level)),
+    "poisson": lambda _, x, level: (
+        x + 2 * level + mpmath.sqrt(2 * x * level) + 1,
+        0.0 if x == 0 else x * _TINY,
+    ),
+    "exponential": lambda f, x, level: (
+        mpmath.mpf(x) * mpmath.exp(level / f.shape + 2),
+        mpmath.mpf(x) / (4 + 2 * level / f.shape),
+    ),
+}
+#: The limits of the lower and of the upper root for large levels.
+ENDS = {
+    "bernoulli": (0.0, 1.0),
+    "gaussian": (-np.inf, np.inf),
+    "poisson": (0.0, np.inf),
+    "exponential": (0.0, np.inf),
+}
+#: Where random means are drawn from.
+RANGE = {
+    "bernoulli": (0.0, 1.0),
+    "gaussian": (-5.0, 5.0),
+    "poisson": (0.01, 20.0),
+    "exponential": (0.01, 20.0),
+}
+
+
+def divergence(family: Family, x: Number, y: Number) -> Number:
     p, q = mpmath.mpf(x), mpmath.mpf(y)
-    if isinstance(family, Gaussian):
-        return (q - p) / mpmath.mpf(family.sigma) ** 2
-    if isinstance(family, Exponential):
-        return mpmath.mpf(family.shape) * (q - p) / q**2
-    return 1 - p / q if isinstance(family, Poisson) else (1 - p) / (1 - q) - p / q
+    return mpmath.mpf(0) if p == q else _DIVERGENCES[family.name](family, p, q)
+
+
+def slope(family: Family, x: Number, y: Number) -> Number:
+    return _SLOPES[family.name](family, mpmath.mpf(x), mpmath.mpf(y))
+
+
+def divergence_above(family: Family, x: Number, y: Number, width: Number) -> Number:
+    """d⁺(x, y − width) as it is written."""
+    floor = mpmath.mpf(y) - mpmath.mpf(width)
+    return divergence(family, x, floor) if mpmath.mpf(x) < floor else mpmath.mpf(0)
 
 
 def rise(family: Family, x: Number, y: Number, width: Number) -> Number:
     """d⁺(x, y) − d⁺(x, y − width) as it is written."""
-    floor = mpmath.mpf(y) - mpmath.mpf(width)
-    low = divergence(family, x, floor) if mpmath.mpf(x) < floor else mpmath.mpf(0)
-    return divergence(family, x, y) - low if x < y else mpmath.mpf(0)
+    return divergence_above(family, x, y, 0) - divergence_above(family, x, y, width)
+
+
+def total_law(family: Family, mean: float, pulls: int) -> Any:
+    return _TOTALS[family.name](family, mean, pulls)
+
+
+def beyond(family: Family, x: float, level: float) -> tuple[Number, Number]:
+    return _BEYOND[family.name](family, x, level)
+
+
+def grid(family: Family, points: int) -> NDArray[np.float64]:
+    """Means log-spaced to 1e-12 from each end of the domain, ends that belong to it included."""
+    if family.high == 1:
+        near = np.logspace(-12, np.log10(0.5), points)
+        means = np.concatenate([[0.0, 1.0], near, 1.0 - near])
+    else:
+        positive = np.logspace(-12, 12, 2 * points)
+        means = np.concatenate([-positive, [0.0], positive])
+    return np.unique(means[family.contains(means)])
 
 
 def root(family: Family, x: float, level: float, end: Number) -> Number:

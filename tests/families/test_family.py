@@ -18,6 +18,7 @@ from clusterbandits import (
     Poisson,
     as_family,
 )
+from clusterbandits.families import law
 from tests.families import exact
 
 EACH = pytest.mark.parametrize("family", exact.FAMILIES, ids=lambda family: family.spec)
@@ -111,9 +112,16 @@ def test_levels_and_widths_are_not_negative(family: Family, bad: float) -> None:
         family.rise(0.2, 0.5, bad)
 
 
+def test_an_unknown_law_has_no_numbers() -> None:
+    unknown = law.Law(99, 1.0)
+    assert math.isnan(law.divergence(unknown, 0.2, 0.3, 0.1))
+    assert math.isnan(law.total(unknown, np.random.default_rng(0), 0.2, 5))
+
+
 @EACH
 def test_divergence_above_is_zero_at_and_below_x(family: Family) -> None:
-    assert family.divergence_above(0.5, [0.5, 0.3, -0.2, -np.inf]).tolist() == [0, 0, 0, 0]
+    assert family.divergence_above(0.5, 0.5, [0.0, 0.2, 0.7, np.inf]).tolist() == [0, 0, 0, 0]
+    assert family.divergence_above(0.5, [0.5, 0.3]).tolist() == [0, 0]
     assert family.divergence_above(0.3, 0.5) == family.divergence(0.3, 0.5)
     with pytest.raises(InvalidInputError, match="'y' parameter"):
         family.divergence_above(0.3, np.nan)

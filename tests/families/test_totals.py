@@ -22,37 +22,22 @@ def draw(family: Family, mean: float, pulls: int, times: int, seed: int) -> NDAr
     return np.array([family.total(mean, pulls, rng) for _ in range(times)])
 
 
-def standard_deviation(family: Family, mean: float, pulls: float) -> float:
-    one = {
-        "bernoulli": mean * (1 - mean),
-        "poisson": mean,
-        "exponential": mean**2 / getattr(family, "shape", 1.0),
-        "gaussian": getattr(family, "sigma", 1.0) ** 2,
-    }[family.name]
-    return float(np.sqrt(pulls * one))
-
-
 @EACH
 @pytest.mark.parametrize("pulls", [1, 7, 300])
 def test_law_of_the_total(family: Family, pulls: int) -> None:
-    mean = 0.3
-    found = draw(family, mean, pulls, times=4000, seed=pulls)
-    if isinstance(family, Bernoulli | Poisson):
-        law = stats.binom(pulls, mean) if isinstance(family, Bernoulli) else stats.poisson(pulls * mean)
-        edges = np.unique(law.ppf([0.0, 0.1, 0.3, 0.5, 0.7, 0.9]))
-        cells = np.concatenate([[-np.inf], edges, [np.inf]])
-        share = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
-        seen = np.array([np.sum((found > low) & (found <= high)) for low, high in pairwise(cells)])
-        assert np.all(found == np.round(found))
-        kept = share * found.size > 1e-9
-        assert seen[~kept].sum() == 0
-        assert stats.chisquare(seen[kept], share[kept] * found.size).pvalue > LEAST_P
-    else:
-        sd = standard_deviation(family, mean, 1)
-        shape = getattr(family, "shape", 1.0)
-        gamma = stats.gamma(shape * pulls, scale=mean / shape)
-        law = gamma if isinstance(family, Exponential) else stats.norm(pulls * mean, sd * np.sqrt(pulls))
+    found = draw(family, 0.3, pulls, times=4000, seed=pulls)
+    law = exact.total_law(family, 0.3, pulls)
+    if not hasattr(law.dist, "pmf"):
         assert stats.kstest(found, law.cdf).pvalue > LEAST_P
+        return
+    edges = np.unique(law.ppf([0.0, 0.1, 0.3, 0.5, 0.7, 0.9]))
+    share = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
+    cells = np.concatenate([[-np.inf], edges, [np.inf]])
+    seen = np.array([np.sum((found > low) & (found <= high)) for low, high in pairwise(cells)])
+    possible = share * found.size > 1e-9
+    assert np.all(found == np.round(found))
+    assert seen[~possible].sum() == 0
+    assert stats.chisquare(seen[possible], share[possible] * found.size).pvalue > LEAST_P
 
 
 @EACH
@@ -67,7 +52,9 @@ def test_total_equals_single_rewards_in_law(family: Family) -> None:
 def test_a_million_million_pulls(family: Family) -> None:
     pulls, mean = 10**12, 0.3
     found = draw(family, mean, pulls, times=2000, seed=3)
-    score = (found - pulls * mean) / standard_deviation(family, mean, pulls)
+    law = exact.total_law(family, mean, pulls)
+    assert law.mean() == pytest.approx(pulls * mean)
+    score = (found - pulls * mean) / law.std()
     assert stats.kstest(score, stats.norm.cdf).pvalue > LEAST_P
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Branch = Literal["A", "B", "classical"]
 
-#: Below this the α of a cluster have lost their digits; their limit for β → 0 is exact there.
-_VANISHING = np.finfo(float).tiny / np.finfo(float).eps
+#: Where α is at most this share of D in a whole cluster, its limit for β → 0 is exact.
+_VANISHING = 1e-100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -135,7 +135,7 @@ def _all_tight(arms: Evidence) -> tuple[Floats, float]:
     least = float(arms.alpha.min())
     if least == math.inf:
         return np.zeros_like(arms.alpha), 1.0
-    if least < _VANISHING and arms.b.min() > 0:
+    if np.all(arms.alpha <= _VANISHING * arms.divergences) and arms.divergences.min() > 0:
         # β → 0: α becomes proportional to the gap, in every exponential family.
         shares = arms.gaps.min() / arms.gaps
         return shares * _reciprocal(math.fsum(arms.divergences * shares)), math.inf
@@ -148,10 +148,10 @@ def _all_tight(arms: Evidence) -> tuple[Floats, float]:
 
 
 def _lowest_alone(arms: Evidence) -> Floats:
-    """Return the allocation 1/b on the arm of lowest mean, shared evenly between equals."""
-    lowest = arms.gaps == arms.gaps.max()
-    alone = _reciprocal(float(arms.b[lowest][0])) / int(lowest.sum())
-    return np.where(lowest, alone, 0.0)
+    """Return the allocation 1/b on the arm of lowest mean, which has the largest b; equals share it."""
+    largest = float(arms.b.max())
+    lowest = arms.b == largest
+    return np.where(lowest, _reciprocal(largest) / int(lowest.sum()), 0.0)
 
 
 def _cost(gaps: Floats, allocation: Floats) -> float:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_ROUNDING = 4 * np.finfo(float).eps
+#: Half a unit in the last place for each of a best mean, a width and a mean, with something to spare.
+_ROUNDING = 2 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,14 +182,13 @@ def regret_bound(instance: Instance, clusters: Clusters | None = None) -> Regret
 def _evidence(instance: Instance, clusters: Clusters) -> Evidence:
     family, means, best = instance.family, instance.means, instance.best_mean
     width = np.array(clusters.widths)[np.array(clusters.partition.membership)]
-    floor = best - width
     # In floats 0.8 − 0.5 is above 0.3: an arm exactly one width below the best must not count as further.
-    touching = np.abs(floor - means) <= _ROUNDING * np.maximum(abs(best), np.abs(means))
-    reached = (floor <= means) | (touching & (width > 0))
+    touching = np.abs(instance.gaps - width) <= _ROUNDING * np.maximum(abs(best), np.abs(means))
+    reached = (instance.gaps <= width) | (touching & (width > 0))
     divergences = family.divergence(means, best)
     return Evidence(
         gaps=instance.gaps,
         divergences=divergences,
-        b=np.where(reached, 0.0, family.divergence_above(means, floor)),
+        b=np.where(reached, 0.0, family.divergence_above(means, best, width)),
         alpha=np.where(reached, divergences, family.rise(means, best, width)),
     )

@@ -7,6 +7,7 @@ import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
+from clusterbandits.clusters import exceeds
 from clusterbandits.tables import WIDTH, Table, cell
 
 if TYPE_CHECKING:
@@ -113,5 +114,4 @@ def violation(part: ClusterBound) -> str:
     risk = (
         "dangerous, it holds a best arm" if part.branch == "classical" else "harmless, it holds no best arm"
     )
-    excess = f"{cell(part.excess)} more than its width {cell(part.width)}"
-    return f"Cluster {part.name} spans {cell(part.span)}, {excess}: {risk}."
+    return f"{exceeds(part.name, part.span, part.excess, part.width)}: {risk}."

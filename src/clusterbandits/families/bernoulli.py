@@ -9,16 +9,15 @@ from clusterbandits.families.relative_entropy import (
     MOST_STEPS,
     above,
     below,
-    entropy_of_gap,
     log_ratio,
     relative_entropy,
 )
 
 
 @kernel
-def divergence(x: float, y: float) -> float:
-    """Return x log(x/y) + (1−x) log((1−x)/(1−y)), as two terms that are never negative."""
-    return relative_entropy(x, y) + entropy_of_gap(1.0 - x, 1.0 - y, x - y)
+def divergence(x: float, y: float, gap: float) -> float:
+    """Return x log(x/y) + (1−x) log((1−x)/(1−y)), as two terms that are never negative; gap = y − x."""
+    return relative_entropy(x, y, gap) + relative_entropy(1.0 - x, 1.0 - y, -gap)
 
 
 @kernel
@@ -29,15 +28,15 @@ def variance(y: float) -> float:
 
 @kernel
 def natural_gap(y: float, width: float) -> float:
-    """Return logit(y) − logit(y − width) for 0 < y − width."""
+    """Return logit(y) − logit(y − width) for 0 < width < y."""
     if y >= 1.0:
-        return math.inf if width > 0.0 else 0.0
+        return math.inf
     return log_ratio(y, width) + math.log1p(width / (1.0 - y))
 
 
 @kernel
 def upper(x: float, level: float) -> float:
-    """Return the largest y with divergence(x, y) ≤ level, by Newton's method from above."""
+    """Return the largest y with d(x, y) ≤ level, by Newton's method from above."""
     if x == 0.0:
         return -math.expm1(-level)
     rest = 1.0 - x
@@ -48,7 +47,7 @@ def upper(x: float, level: float) -> float:
     for _ in range(MOST_STEPS):
         if y <= x or y >= 1.0:
             return min(max(x, y), 1.0)
-        closer = y - (divergence(x, y) - level) * (variance(y) / (y - x))
+        closer = y - (divergence(x, y, y - x) - level) * (variance(y) / (y - x))
         if closer >= y:
             return y
         y = closer
@@ -57,7 +56,7 @@ def upper(x: float, level: float) -> float:
 
 @kernel
 def lower(x: float, level: float) -> float:
-    """Return the smallest y with divergence(x, y) ≤ level, by Newton's method from below."""
+    """Return the smallest y with d(x, y) ≤ level, by Newton's method from below."""
     if x == 1.0:
         return math.exp(-level)
     rest = 1.0 - x
@@ -66,7 +65,7 @@ def lower(x: float, level: float) -> float:
     for _ in range(MOST_STEPS):
         if y >= x or y <= 0.0:
             return min(max(0.0, y), x)
-        closer = y + (divergence(x, y) - level) * (variance(y) / (x - y))
+        closer = y + (divergence(x, y, y - x) - level) * (variance(y) / (x - y))
         if closer <= y:
             return y
         y = closer

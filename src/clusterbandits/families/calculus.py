@@ -8,7 +8,7 @@ from clusterbandits.families.law import Law, divergence, natural_gap, variance
 
 @kernel
 def slope(law: Law, x: float, y: float) -> float:
-    """Return ∂d(x, y)/∂y = (y − x) / V(y); at an end of the domain, the derivative from inside."""
+    """Return ∂d(x, y)/∂y = (y − x) / V(y); at an end of the domain, where V is its distance, from inside."""
     spread = variance(law, y)
     if spread > 0.0:
         return (y - x) / spread
@@ -18,9 +18,10 @@ def slope(law: Law, x: float, y: float) -> float:
 
 
 @kernel
-def divergence_above(law: Law, x: float, y: float) -> float:
-    """Return d⁺(x, y): d(x, y) where y is above x, else 0. Any y, also outside the family's domain."""
-    return divergence(law, x, y) if x < y else 0.0
+def divergence_above(law: Law, x: float, y: float, width: float) -> float:
+    """Return d⁺(x, y − width): d where y − width is above x, else 0, also where it is below the domain."""
+    gap = remainder(y, x, width)
+    return divergence(law, x, y - width, gap) if gap > 0.0 else 0.0
 
 
 @kernel
@@ -29,9 +30,22 @@ def rise(law: Law, x: float, y: float, width: float) -> float:
 
     With z = y − width above x, it is d(z, y) + (z − x)(θ(y) − θ(z)): two terms that are never negative.
     """
-    z = y - width
-    if x >= z:
-        return divergence_above(law, x, y)
+    gap = remainder(y, x, width)
+    if gap <= 0.0:
+        return divergence_above(law, x, y, 0.0)
     if width == 0.0:
         return 0.0
-    return divergence(law, z, y) + ((y - x) - width) * natural_gap(law, y, width)
+    return divergence(law, y - width, y, width) + gap * natural_gap(law, y, width)
+
+
+@kernel
+def remainder(y: float, x: float, width: float) -> float:
+    """Return y − x − width with one rounding, whichever of the three nearly cancel (Knuth's two-sum)."""
+    if width == math.inf:
+        return -math.inf
+    part = y - x
+    back = part - y
+    lost = (y - (part - back)) - (x + back)
+    rest = part - width
+    back = rest - part
+    return rest + (lost + (part - (rest - back)) - (width + back))

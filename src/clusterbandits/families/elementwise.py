@@ -39,9 +39,9 @@ def _evaluate(quantity: int, law: Law, x: Floats, y: Floats, width: Floats, resu
 @kernel
 def _one(quantity: int, law: Law, x: float, y: float, width: float) -> float:
     if quantity == DIVERGENCE:
-        return divergence(law, x, y)
+        return divergence(law, x, y, y - x)
     if quantity == DIVERGENCE_ABOVE:
-        return divergence_above(law, x, y)
+        return divergence_above(law, x, y, width)
     if quantity == SLOPE:
         return slope(law, x, y)
     if quantity == RISE:

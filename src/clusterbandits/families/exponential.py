@@ -7,11 +7,15 @@ import numpy as np
 from clusterbandits.compiled import kernel
 from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
 
+#: From here on x/y = exp(−1 − level) to all digits, and would soon be below all floats.
+_STEEP = 600.0
+_LARGEST_EXPONENT = 709.0
+
 
 @kernel
-def divergence(x: float, y: float) -> float:
-    """Return x/y − 1 − log(x/y), for shape 1."""
-    return relative_entropy(y, x) / y
+def divergence(x: float, y: float, gap: float) -> float:
+    """Return x/y − 1 − log(x/y), for shape 1; gap = y − x."""
+    return relative_entropy(y, x, -gap) / y
 
 
 @kernel
@@ -28,14 +32,16 @@ def natural_gap(y: float, width: float) -> float:
 
 @kernel
 def upper(x: float, level: float) -> float:
-    """Return the largest y with divergence(x, y) ≤ level: x/y is the lower root of Poisson's from 1."""
-    ratio = root_below(1.0, level)
-    return x / ratio if ratio > 0.0 else math.inf
+    """Return the largest y with d(x, y) ≤ level: x/y is the lower root of Poisson's from 1."""
+    if level < _STEEP:
+        return x / root_below(1.0, level)
+    exponent = math.log(x) + 1.0 + level
+    return math.exp(exponent) if exponent < _LARGEST_EXPONENT else math.inf
 
 
 @kernel
 def lower(x: float, level: float) -> float:
-    """Return the smallest y with divergence(x, y) ≤ level: x/y is the upper root of Poisson's from 1."""
+    """Return the smallest y with d(x, y) ≤ level: x/y is the upper root of Poisson's from 1."""
     return x / root_above(1.0, level)
 
 

@@ -71,12 +71,10 @@ class Family:
         """Return d(x, y), the information per reward of mean x against mean y."""
         return self._evaluate(elementwise.DIVERGENCE, x, self._means("y", y))
 
-    def divergence_above(self, x: ArrayLike, y: ArrayLike) -> Any:
-        """Return d⁺(x, y): d(x, y) where x < y, else 0. ``y`` may lie below the domain."""
-        y = np.asarray(y, dtype=np.float64)
-        if not np.all(y <= self.high):
-            raise invalid("y", type(self).__name__, f"at most {self.high:g}", _worst(y, y <= self.high))
-        return self._evaluate(elementwise.DIVERGENCE_ABOVE, x, y)
+    def divergence_above(self, x: ArrayLike, y: ArrayLike, width: ArrayLike = 0.0) -> Any:
+        """Return d⁺(x, y − width): d where it is above x, else 0, also where it is below the domain."""
+        widths = self._at_least_0("width", width)
+        return self._evaluate(elementwise.DIVERGENCE_ABOVE, x, self._means("y", y), widths)
 
     def slope(self, x: ArrayLike, y: ArrayLike) -> Any:
         """Return the derivative of d(x, y) in y, (y − x) / V(y)."""
@@ -84,18 +82,15 @@ class Family:
 
     def rise(self, x: ArrayLike, y: ArrayLike, width: ArrayLike) -> Any:
         """Return d⁺(x, y) − d⁺(x, y − width), accurate however small the width."""
-        width = np.asarray(width, dtype=np.float64)
-        if not np.all(width >= 0):
-            raise invalid("width", type(self).__name__, "at least 0", _worst(width, width >= 0))
-        return self._evaluate(elementwise.RISE, x, self._means("y", y), width)
+        return self._evaluate(elementwise.RISE, x, self._means("y", y), self._at_least_0("width", width))
 
     def upper(self, x: ArrayLike, level: ArrayLike) -> Any:
         """Return the upper confidence root sup{q : d(x, q) ≤ level}."""
-        return self._evaluate(elementwise.UPPER, x, self._levels(level))
+        return self._evaluate(elementwise.UPPER, x, self._at_least_0("level", level))
 
     def lower(self, x: ArrayLike, level: ArrayLike) -> Any:
         """Return the lower confidence root inf{q : d(x, q) ≤ level}."""
-        return self._evaluate(elementwise.LOWER, x, self._levels(level))
+        return self._evaluate(elementwise.LOWER, x, self._at_least_0("level", level))
 
     def total(self, mean: float, pulls: int, rng: Generator | int) -> float:
         """Draw the sum of ``pulls`` rewards of mean ``mean`` in one go, exactly in law.
@@ -127,10 +122,10 @@ class Family:
             raise invalid(parameter, type(self).__name__, self.domain, _worst(given, inside))
         return given
 
-    def _levels(self, levels: ArrayLike) -> Floats:
-        given = np.asarray(levels, dtype=np.float64)
+    def _at_least_0(self, parameter: str, values: ArrayLike) -> Floats:
+        given = np.asarray(values, dtype=np.float64)
         if not np.all(given >= 0):
-            raise invalid("level", type(self).__name__, "at least 0", _worst(given, given >= 0))
+            raise invalid(parameter, type(self).__name__, "at least 0", _worst(given, given >= 0))
         return given
 
 

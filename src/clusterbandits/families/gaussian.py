@@ -8,9 +8,9 @@ from clusterbandits.compiled import kernel
 
 
 @kernel
-def divergence(x: float, y: float) -> float:
-    """Return (x − y)² / 2, for variance 1."""
-    return 0.5 * (x - y) * (x - y)
+def divergence(gap: float, weight: float) -> float:
+    """Return gap² · weight / 2, for gap = y − x."""
+    return 0.5 * (gap * weight) * gap
 
 
 @kernel
@@ -27,13 +27,13 @@ def natural_gap(_y: float, width: float) -> float:
 
 @kernel
 def upper(x: float, level: float) -> float:
-    """Return the largest y with divergence(x, y) ≤ level."""
+    """Return the largest y with d(x, y) ≤ level, for variance 1."""
     return x + math.sqrt(2.0 * level)
 
 
 @kernel
 def lower(x: float, level: float) -> float:
-    """Return the smallest y with divergence(x, y) ≤ level."""
+    """Return the smallest y with d(x, y) ≤ level, for variance 1."""
     return x - math.sqrt(2.0 * level)
 
 

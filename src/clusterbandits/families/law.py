@@ -4,6 +4,7 @@ Each family is an exponential family: its divergence is d(x, y) = ∫ₓʸ (u �
 variance function of its standard member. These six functions are all that differs between families.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,15 +23,17 @@ class Law(NamedTuple):
 
 
 @kernel
-def divergence(law: Law, x: float, y: float) -> float:
-    """Return d(x, y): how hard samples of mean x argue, each, against mean y."""
+def divergence(law: Law, x: float, y: float, gap: float) -> float:
+    """Return d(x, y): how hard samples of mean x argue, each, against mean y; ``gap`` is y − x."""
     if law.code == BERNOULLI:
-        return bernoulli.divergence(x, y)
+        return bernoulli.divergence(x, y, gap)
     if law.code == GAUSSIAN:
-        return law.weight * gaussian.divergence(x, y)
+        return gaussian.divergence(gap, law.weight)
     if law.code == POISSON:
-        return poisson.divergence(x, y)
-    return law.weight * exponential.divergence(x, y)
+        return poisson.divergence(x, y, gap)
+    if law.code == EXPONENTIAL:
+        return law.weight * exponential.divergence(x, y, gap)
+    return math.nan
 
 
 @kernel
@@ -42,19 +45,23 @@ def variance(law: Law, y: float) -> float:
         return gaussian.variance(y) / law.weight
     if law.code == POISSON:
         return poisson.variance(y)
-    return exponential.variance(y) / law.weight
+    if law.code == EXPONENTIAL:
+        return exponential.variance(y) / law.weight
+    return math.nan
 
 
 @kernel
 def natural_gap(law: Law, y: float, width: float) -> float:
-    """Return θ(y) − θ(y − width) for the natural parameter θ, exact for the smallest widths."""
+    """Return θ(y) − θ(y − width) for the natural parameter θ and 0 < width, exact for the smallest."""
     if law.code == BERNOULLI:
         return bernoulli.natural_gap(y, width)
     if law.code == GAUSSIAN:
         return law.weight * gaussian.natural_gap(y, width)
     if law.code == POISSON:
         return poisson.natural_gap(y, width)
-    return law.weight * exponential.natural_gap(y, width)
+    if law.code == EXPONENTIAL:
+        return law.weight * exponential.natural_gap(y, width)
+    return math.nan
 
 
 @kernel
@@ -66,7 +73,9 @@ def upper(law: Law, x: float, level: float) -> float:
         return gaussian.upper(x, level / law.weight)
     if law.code == POISSON:
         return poisson.upper(x, level)
-    return exponential.upper(x, level / law.weight)
+    if law.code == EXPONENTIAL:
+        return exponential.upper(x, level / law.weight)
+    return math.nan
 
 
 @kernel
@@ -78,7 +87,9 @@ def lower(law: Law, x: float, level: float) -> float:
         return gaussian.lower(x, level / law.weight)
     if law.code == POISSON:
         return poisson.lower(x, level)
-    return exponential.lower(x, level / law.weight)
+    if law.code == EXPONENTIAL:
+        return exponential.lower(x, level / law.weight)
+    return math.nan
 
 
 @kernel
@@ -92,4 +103,6 @@ def total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
         return gaussian.total(rng, mean, pulls, law.weight)
     if law.code == POISSON:
         return poisson.total(rng, mean, pulls)
-    return exponential.total(rng, mean, pulls, law.weight)
+    if law.code == EXPONENTIAL:
+        return exponential.total(rng, mean, pulls, law.weight)
+    return math.nan

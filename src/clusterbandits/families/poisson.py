@@ -7,9 +7,9 @@ from clusterbandits.families.relative_entropy import log_ratio, relative_entropy
 
 
 @kernel
-def divergence(x: float, y: float) -> float:
-    """Return y − x + x log(x/y)."""
-    return relative_entropy(x, y)
+def divergence(x: float, y: float, gap: float) -> float:
+    """Return y − x + x log(x/y); gap = y − x."""
+    return relative_entropy(x, y, gap)
 
 
 @kernel
@@ -20,19 +20,19 @@ def variance(y: float) -> float:
 
 @kernel
 def natural_gap(y: float, width: float) -> float:
-    """Return log(y) − log(y − width) for 0 < y − width."""
+    """Return log(y) − log(y − width) for 0 < width < y."""
     return log_ratio(y, width)
 
 
 @kernel
 def upper(x: float, level: float) -> float:
-    """Return the largest y with divergence(x, y) ≤ level."""
+    """Return the largest y with d(x, y) ≤ level."""
     return root_above(x, level)
 
 
 @kernel
 def lower(x: float, level: float) -> float:
-    """Return the smallest y with divergence(x, y) ≤ level."""
+    """Return the smallest y with d(x, y) ≤ level."""
     return root_below(x, level)
 
 

@@ -13,16 +13,11 @@ MOST_STEPS = 100
 
 
 @kernel
-def relative_entropy(x: float, y: float) -> float:
-    """Return y − x + x log(x/y) for x, y ≥ 0: 0 where x = y, y where x = 0, ∞ where only y is 0."""
-    return entropy_of_gap(x, y, y - x)
+def relative_entropy(x: float, y: float, gap: float) -> float:
+    """Return y − x + x log(x/y) for x, y ≥ 0: 0 where x = y, y where x = 0, ∞ where only y is 0.
 
-
-@kernel
-def entropy_of_gap(x: float, y: float, gap: float) -> float:
-    """Return the same for callers who know y − x better than x and y can tell.
-
-    Near x = y it is x (u − log(1+u)) with u = gap/x, summed as a series without cancellation.
+    ``gap`` is y − x, for callers who know it better than x and y can tell. Near x = y the result is
+    x (u − log(1+u)) with u = gap/x, summed as a series without cancellation.
     """
     if gap == 0.0:
         return 0.0
@@ -61,7 +56,7 @@ def root_above(x: float, level: float) -> float:
     for _ in range(MOST_STEPS):
         if y <= x or y == math.inf:
             return y if y > x else x
-        closer = y - (relative_entropy(x, y) - level) * (y / (y - x))
+        closer = y - (relative_entropy(x, y, y - x) - level) * (y / (y - x))
         if closer >= y:
             return y
         y = closer
@@ -79,7 +74,7 @@ def root_below(x: float, level: float) -> float:
             return x
         if y == 0.0:
             return 0.0
-        closer = y + (relative_entropy(x, y) - level) * (y / (x - y))
+        closer = y + (relative_entropy(x, y, y - x) - level) * (y / (x - y))
         if closer <= y:
             return y
         y = closer
