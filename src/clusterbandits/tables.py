@@ -36,11 +36,12 @@ class Table:
 
     def html(self) -> str:
         """Return the table as an HTML fragment."""
-        right = [' style="text-align:right"' if numeric else "" for numeric in self._numeric()]
-        head = "".join(f"<th{a}>{escape(name)}</th>" for a, name in zip(right, self.columns, strict=True))
+        sides = ["right" if numeric else "left" for numeric in self._numeric()]
+        styles = [f' style="padding:0.2em 0.6em;text-align:{side}"' for side in sides]
+        head = "".join(f"<th{a}>{escape(name)}</th>" for a, name in zip(styles, self.columns, strict=True))
         body = "".join(
             "<tr>"
-            + "".join(f"<td{a}>{escape(cell(v))}</td>" for a, v in zip(right, row, strict=True))
+            + "".join(f"<td{a}>{escape(cell(v))}</td>" for a, v in zip(styles, row, strict=True))
             + "</tr>"
             for row in self.rows[:_HTML_ROWS]
         )

@@ -49,8 +49,8 @@ def _verdict(bound: RegretBound) -> str:
     if bound.misled:
         names = ", ".join(map(str, bound.misled))
         return (
-            f"Only the classical bound applies: the width declared for {names}, where a best arm is, is too "
-            "small. A policy that trusts it may never find that arm, and pay in proportion to n."
+            f"Only the classical bound applies: the width declared for cluster {names} is too small, and a "
+            "best arm is in it. A policy that trusts it may never find that arm, and pay in proportion to n."
         )
     return f"Knowing the clusters can save {100 * bound.saving:.1f} %."
 
