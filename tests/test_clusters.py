@@ -121,6 +121,7 @@ def test_fits_does_not_forgive_more_where_means_are_large() -> None:
     assert not Clusters([2], widths=0.1).fits([1e9, 1e9 + 0.5])
     assert not Clusters([2], widths=0.0).fits([1e-9, 2e-9])
     assert Clusters([2], widths=0.5).fits([1e9, 1e9 + 0.5])
+    assert Clusters([2], widths=0.0).fits([0.3, 0.1 + 0.2])
 
 
 def test_fits_takes_grouped_means() -> None:

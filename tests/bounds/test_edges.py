@@ -164,6 +164,15 @@ def test_the_order_of_the_three_rates_survives_rounding(
     assert 0 <= bound.saving <= 1
 
 
+@pytest.mark.parametrize(
+    ("mean", "best", "width"), [(0.59, 0.622, 0.004), (0.2, 0.279, 0.054), (0.73, 0.758, 0.005)]
+)
+def test_one_arm_never_pays_more_than_classical_by_rounding(mean: float, best: float, width: float) -> None:
+    bound = regret_bound(Instance([[mean], [best]]), Clusters([1, 1], [width, 0.0]))
+    assert bound.clus_ucb == bound.classical
+    assert bound.saving == 0
+
+
 def test_a_false_width_of_the_best_cluster_is_in_the_headline() -> None:
     instance = Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
     wrong, harmless = (regret_bound(instance, instance.clusters(w)) for w in ([0.4, 0.2], [0.1, 0.7]))

@@ -9,7 +9,6 @@ from clusterbandits.families.relative_entropy import (
     MOST_STEPS,
     above,
     below,
-    log_ratio,
     relative_entropy,
 )
 
@@ -31,7 +30,7 @@ def natural_gap(y: float, width: float) -> float:
     """Return logit(y) − logit(y − width) for 0 < width < y."""
     if y >= 1.0:
         return math.inf
-    return log_ratio(y, width) + math.log1p(width / (1.0 - y))
+    return math.log1p(width / (1.0 - y)) - math.log1p(-width / y)
 
 
 @kernel

@@ -1,9 +1,11 @@
 """Counts: mean y ≥ 0, variance y, natural parameter log y."""
 
+import math
+
 import numpy as np
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.relative_entropy import log_ratio, relative_entropy, root_above, root_below
+from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
 
 
 @kernel
@@ -21,7 +23,7 @@ def variance(y: float) -> float:
 @kernel
 def natural_gap(y: float, width: float) -> float:
     """Return log(y) − log(y − width) for 0 < width < y."""
-    return log_ratio(y, width)
+    return -math.log1p(-width / y)
 
 
 @kernel

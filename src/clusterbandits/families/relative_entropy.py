@@ -93,11 +93,3 @@ def below(x: float, level: float) -> float:
     if x == 0.0:
         return 0.0
     return max(x - math.sqrt(2.0 * x) * math.sqrt(level), x * math.exp(-1.0 - level / x))
-
-
-@kernel
-def log_ratio(y: float, width: float) -> float:
-    """Return log(y / (y − width)) for 0 ≤ width < y, exact for small widths and for small rests."""
-    if width > 0.5 * y:
-        return math.log(y / (y - width))
-    return -math.log1p(-width / y)
