@@ -112,23 +112,25 @@ class Clusters:
         return WidthFit(self.names, self.widths, spans, excess)
 
     def _flat(self, means: object) -> NDArray[np.float64]:
-        rows = list(means) if is_list(means) else [means]
-        if isinstance(means, np.ndarray) and means.ndim == 1 and means.dtype == np.float64:
-            flat = means
-        elif any(map(is_list, rows)):
-            groups = [list(row) if is_list(row) else [row] for row in rows]
-            if tuple(map(len, groups)) != self.sizes:
-                given = Described(f"groups of {[len(group) for group in groups]}")
-                raise invalid("means", "Clusters.fits", f"grouped as the clusters, {list(self.sizes)}", given)
-            flat = np.empty(len(self.arms))
-            for part, group in zip(self.partition.members, groups, strict=True):
-                flat[part] = [as_float(mean) for mean in group]
-        else:
-            flat = np.array([as_float(mean) for mean in rows])
+        plain = isinstance(means, np.ndarray) and means.ndim == 1 and means.dtype == np.float64
+        flat = np.asarray(means) if plain else self._gathered(means)
         if flat.size != len(self.arms):
             raise invalid("means", "Clusters.fits", f"{len(self.arms)} means, one for every arm", means)
         if not np.all(np.abs(flat) <= LARGEST_MEAN):
             raise invalid("means", "Clusters.fits", f"finite numbers of at most {LARGEST_MEAN:g}", means)
+        return flat
+
+    def _gathered(self, means: object) -> NDArray[np.float64]:
+        rows = list(means) if is_list(means) else [means]
+        if not any(map(is_list, rows)):
+            return np.array([as_float(mean) for mean in rows])
+        groups = [list(row) if is_list(row) else [row] for row in rows]
+        if tuple(map(len, groups)) != self.sizes:
+            given = Described(f"groups of {[len(group) for group in groups]}")
+            raise invalid("means", "Clusters.fits", f"grouped as the clusters, {list(self.sizes)}", given)
+        flat = np.empty(len(self.arms))
+        for part, group in zip(self.partition.members, groups, strict=True):
+            flat[part] = [as_float(mean) for mean in group]
         return flat
 
     def to_dict(self) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class Evidence:
     b: Floats
     #: α = D − b.
     alpha: Floats
+    #: 1/D, the pulls per log n that must be spent without knowledge of the clusters; infinite for a best arm.
+    classical_allocation: Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,9 +101,10 @@ class ClusterBound(Rates, Evidence):
 
 def solve(arms: Evidence) -> Rates:
     """Solve min aᵀc over c ≥ 0 with α_i c_i + Σ b_k c_k ≥ 1 for every arm i; classically with a best arm."""
-    plain = _inverse(arms.divergences)
-    classical = _cost(arms.gaps, plain)
-    if np.any(arms.gaps == 0):
+    plain = arms.classical_allocation
+    if not arms.gaps.all():
+        suboptimal = arms.gaps > 0
+        classical = _sum(arms.gaps[suboptimal] * plain[suboptimal])
         return Rates(
             L=None,
             A=None,
@@ -116,7 +119,7 @@ def solve(arms: Evidence) -> Rates:
     tight, L = _all_tight(arms)
     tight = np.minimum(tight, plain)  # 1/(α L) ≤ 1/D, also after rounding
     single = _lowest_alone(arms)
-    A, B = _cost(arms.gaps, tight), _cost(arms.gaps, single)
+    A, B = _sum(arms.gaps * tight), _sum(arms.gaps * single)
     return Rates(
         L=L,
         A=A,
@@ -124,7 +127,7 @@ def solve(arms: Evidence) -> Rates:
         branch="A" if A <= B else "B",
         lower=min(A, B),
         clus_ucb=A,
-        classical=classical,
+        classical=_sum(arms.gaps * plain),
         allocation=tight if A <= B else single,
         clus_ucb_allocation=tight,
     )
@@ -138,12 +141,12 @@ def _all_tight(arms: Evidence) -> tuple[Floats, float]:
     if np.all(arms.alpha <= _VANISHING * arms.divergences) and arms.divergences.min() > 0:
         # β → 0: α becomes proportional to the gap, in every exponential family.
         shares = arms.gaps.min() / arms.gaps
-        return shares * _reciprocal(math.fsum(arms.divergences * shares)), math.inf
+        return shares * _reciprocal(_sum(arms.divergences * shares)), math.inf
     if least == 0:
         # An arm so close to the best that its divergence is below all floats: no pulls suffice.
-        return _inverse(arms.alpha), 1.0
+        return inverse(arms.alpha), 1.0
     w = least / arms.alpha
-    combined = math.fsum(arms.b * w)
+    combined = _sum(arms.b * w)
     return w / (least + combined), 1.0 + combined / least
 
 
@@ -154,13 +157,13 @@ def _lowest_alone(arms: Evidence) -> Floats:
     return np.where(lowest, _reciprocal(largest) / int(lowest.sum()), 0.0)
 
 
-def _cost(gaps: Floats, allocation: Floats) -> float:
-    """Return Σ a c, the same however the arms are ordered; best arms are free."""
-    paid = gaps > 0
-    return math.fsum(gaps[paid] * allocation[paid])
+def _sum(values: Floats) -> float:
+    """Return the sum with a single rounding, so that the order of the arms changes nothing."""
+    return math.fsum(values.tolist())
 
 
-def _inverse(values: Floats) -> Floats:
+def inverse(values: Floats) -> Floats:
+    """Return 1/values, infinite where they vanish."""
     with np.errstate(over="ignore"):
         return np.divide(1.0, values, out=np.full_like(values, math.inf), where=values > 0)
 

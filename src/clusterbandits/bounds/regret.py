@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.bounds import view
-from clusterbandits.bounds.cluster import ClusterBound, Evidence, solve
+from clusterbandits.bounds.cluster import ClusterBound, Evidence, inverse, solve
 from clusterbandits.pairing import paired_clusters
 from clusterbandits.validate import whole
 
@@ -191,4 +191,5 @@ def _evidence(instance: Instance, clusters: Clusters) -> Evidence:
         divergences=divergences,
         b=np.where(reached, 0.0, family.divergence_above(means, best, width)),
         alpha=np.where(reached, divergences, family.rise(means, best, width)),
+        classical_allocation=inverse(divergences),
     )
