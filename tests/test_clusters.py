@@ -55,8 +55,9 @@ def test_equality_and_hash() -> None:
     ]
     assert all(one != other for other in others)
     assert pickle.loads(pickle.dumps(one)) == one
+    frozen: Any = one
     with pytest.raises(AttributeError):
-        one.widths = (1.0, 1.0)  # type: ignore[misc]
+        frozen.widths = (1.0, 1.0)
 
 
 labels = st.one_of(st.integers(), st.text(max_size=5))

@@ -68,6 +68,10 @@ def test_the_seed_decides(layout: Layout) -> None:
     assert one == same
     assert one != other
     assert random_instance(layout, [3, 4], 0.1, np.random.default_rng(1)) == one
+    large = 2**128 - 1
+    assert random_instance(layout, [3], 0.1, large) == random_instance(
+        layout, [3], 0.1, np.random.default_rng(large)
+    )
 
 
 def test_many_arms_and_other_families() -> None:

@@ -29,6 +29,11 @@ def test_long_words_are_cut_numbers_are_not() -> None:
     assert "…" in lines[2]
 
 
+def test_digits_are_kept_even_where_nothing_else_can_give_way() -> None:
+    numbers = tuple(10**20 + column for column in range(5))
+    assert Table(tuple("abcde"), (numbers,)).text().splitlines()[2].split() == [str(n) for n in numbers]
+
+
 def test_odd_labels_keep_the_columns_straight() -> None:
     lines = Table(("name", "value"), (("a\nb", 1.0), ("東京東京", 2.0))).text().splitlines()
     assert lines[2:] == ["a b       1.000", "東京東京  2.000"]

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterbandits.partition import Label, Partition
+from clusterbandits.partition import DATA_KEYS, Label, Partition
 from clusterbandits.serial import restore_number, to_json
 from clusterbandits.tables import Table, cell
-from clusterbandits.validate import LARGEST_MEAN, Described, as_float, as_mapping, exactly, invalid, is_list
+from clusterbandits.validate import (
+    LARGEST_MEAN,
+    Described,
+    as_float,
+    as_mapping,
+    check_keys,
+    invalid,
+    is_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,20 +143,13 @@ class Clusters:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which ``from_dict`` makes these clusters again."""
-        return {
-            "clusters": list(self.names),
-            "arms": list(self.arms),
-            "membership": list(self.partition.membership),
-            "widths": list(self.widths),
-        }
+        return {**self.partition.to_dict(), "widths": list(self.widths)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Clusters:
         """Make the clusters that ``to_dict`` described."""
-        exactly(["clusters", "arms", "membership", "widths"], "Clusters.from_dict", data)
-        return cls(
-            Partition.of_lists(data["clusters"], data["arms"], data["membership"], "Clusters"), data["widths"]
-        )
+        check_keys([*DATA_KEYS, "widths"], "Clusters.from_dict", data)
+        return cls(Partition.of_dict(data, "Clusters"), data["widths"])
 
     def to_json(self) -> str:
         """Return strict JSON; an infinite width is the text "inf"."""
@@ -214,13 +215,9 @@ class WidthFit:
         """The clusters wider than declared, each with its excess."""
         return {name: over for name, over in zip(self.names, self.excess, strict=True) if over}
 
-    def sentences(self) -> tuple[str, ...]:
-        """Return one sentence for every cluster wider than declared."""
-        rows = zip(self.names, self.spans, self.excess, self.widths, strict=True)
-        return tuple(f"{exceeds(*row)}." for row in rows if row[2])
-
     def __str__(self) -> str:
-        return "\n".join(self.sentences()) or "Every cluster fits its width."
+        rows = zip(self.names, self.spans, self.excess, self.widths, strict=True)
+        return "\n".join(f"{exceeds(*row)}." for row in rows if row[2]) or "Every cluster fits its width."
 
 
 def exceeds(name: Label, span: float, excess: float, width: float) -> str:

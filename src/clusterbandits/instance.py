@@ -9,9 +9,9 @@ import numpy as np
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
-from clusterbandits.partition import Label, Partition
+from clusterbandits.partition import DATA_KEYS, Label, Partition
 from clusterbandits.tables import Table
-from clusterbandits.validate import Described, as_float, as_mapping, exactly, invalid, is_list
+from clusterbandits.validate import Described, as_float, as_mapping, check_keys, invalid, is_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -98,13 +98,7 @@ class Instance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which ``from_dict`` makes this instance again."""
-        return {
-            "family": self.family.spec,
-            "clusters": list(self.partition.clusters),
-            "arms": list(self.arms),
-            "membership": list(self.partition.membership),
-            "means": self.means.tolist(),
-        }
+        return {"family": self.family.spec, **self.partition.to_dict(), "means": self.means.tolist()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Instance:
@@ -116,9 +110,8 @@ class Instance:
         >>> Instance.from_dict(instance.to_dict()) == instance
         True
         """
-        exactly(["family", "clusters", "arms", "membership", "means"], "Instance.from_dict", data)
-        partition = Partition.of_lists(data["clusters"], data["arms"], data["membership"], "Instance")
-        return cls(data["means"], labels=partition, family=data["family"])
+        check_keys(["family", *DATA_KEYS, "means"], "Instance.from_dict", data)
+        return cls(data["means"], labels=Partition.of_dict(data, "Instance"), family=data["family"])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Instance) and self._identity() == other._identity()

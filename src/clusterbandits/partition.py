@@ -7,18 +7,21 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from clusterbandits.validate import Described, as_mapping, invalid, is_list, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
 Label: TypeAlias = str | int
+
+#: What a partition is made of, and what files call it.
+DATA_KEYS = ["clusters", "arms", "membership"]
 
 
 @dataclass(frozen=True)
@@ -79,15 +82,20 @@ class Partition:
         return cls(tuple(number), _distinct("arms", names, owner), tuple(number[name] for name in groups))
 
     @classmethod
-    def of_lists(cls, clusters: object, arms: object, membership: object, owner: str) -> Partition:
-        """Check and put together the three lists a partition is made of, as a file may hold them."""
-        names = _distinct("clusters", _labels("clusters", clusters, owner), owner)
-        labels = _distinct("arms", _labels("arms", arms, owner), owner)
-        numbers = [whole("membership", owner, c, least=0) for c in _labels("membership", membership, owner)]
-        if len(numbers) != len(labels) or set(numbers) != set(range(len(names))):
-            allowed = f"a cluster number below {len(names)} for each of {len(labels)} arms, none left empty"
-            raise invalid("membership", owner, allowed, membership)
-        return cls(names, labels, tuple(numbers))
+    def of_dict(cls, data: Mapping[str, Any], owner: str) -> Partition:
+        """Check and put together the three lists of ``to_dict``, as a file may hold them."""
+        names = _distinct("clusters", _labels("clusters", data["clusters"], owner), owner)
+        arms = _distinct("arms", _labels("arms", data["arms"], owner), owner)
+        given = _labels("membership", data["membership"], owner)
+        numbers = tuple(whole("membership", owner, c, least=0) for c in given)
+        if len(numbers) != len(arms) or set(numbers) != set(range(len(names))):
+            allowed = f"a cluster number below {len(names)} for each of {len(arms)} arms, none left empty"
+            raise invalid("membership", owner, allowed, given)
+        return cls(names, arms, numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data from which ``of_dict`` makes this partition again."""
+        return {key: list(getattr(self, key)) for key in DATA_KEYS}
 
     @classmethod
     def _of_members(cls, names: tuple[Label, ...], members: list[list[Label]], owner: str) -> Partition:

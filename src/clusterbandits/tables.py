@@ -59,8 +59,9 @@ class Table:
 def _fit(sizes: list[int], numeric: list[bool]) -> tuple[list[int], int]:
     """Return the columns' sizes and the gap between them: closer, then shorter words, until they fit."""
     gap = 2 if sum(sizes) + 2 * (len(sizes) - 1) <= WIDTH else 1
-    while sum(sizes) + gap * (len(sizes) - 1) > WIDTH:
-        longest = max((size, i) for i, size in enumerate(sizes) if not numeric[i] or all(numeric))[1]
+    words = [i for i, number in enumerate(numeric) if not number]
+    while words and sum(sizes) + gap * (len(sizes) - 1) > WIDTH:
+        longest = max(words, key=lambda i: sizes[i])
         if sizes[longest] <= _SHORTEST:
             break
         sizes[longest] -= 1

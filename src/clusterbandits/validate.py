@@ -15,6 +15,8 @@ from clusterbandits.errors import InvalidInputError
 MOST_ROUNDS = 10**15
 #: Means up to here, and their squares, stay inside floats.
 LARGEST_MEAN = 1e100
+#: As large as the entropy NumPy draws for a seed of its own.
+LARGEST_SEED = 2**128 - 1
 _SHOWN = 60
 
 
@@ -73,13 +75,11 @@ def as_float(value: object) -> float:
         return math.nan
 
 
-def exactly(keys: Iterable[str], owner: str, data: object) -> Mapping[str, Any]:
-    """Return a mapping that has these keys and no others."""
-    names = list(keys)
-    if not isinstance(data, Mapping) or set(data) != set(names):
+def check_keys(keys: list[str], owner: str, data: object) -> None:
+    """Refuse anything but a mapping that has these keys and no others."""
+    if not isinstance(data, Mapping) or set(data) != set(keys):
         given = list(data) if isinstance(data, Mapping) else data
-        raise invalid("data", owner, f"a mapping with exactly the keys {', '.join(names)}", given)
-    return data
+        raise invalid("data", owner, f"a mapping with exactly the keys {', '.join(keys)}", given)
 
 
 def between(parameter: str, owner: str, value: object, least: float, most: float) -> float:
@@ -110,7 +110,7 @@ def random_generator(seed: object, owner: str) -> np.random.Generator:
         return seed
     if isinstance(seed, np.random.SeedSequence):
         return np.random.default_rng(seed)
-    return np.random.default_rng(whole("seed", owner, seed, least=0))
+    return np.random.default_rng(whole("seed", owner, seed, least=0, most=LARGEST_SEED))
 
 
 def choice(parameter: str, owner: str, value: object, allowed: Iterable[str]) -> str:
