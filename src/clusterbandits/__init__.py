@@ -13,37 +13,69 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound, regret_bound
     from clusterbandits.clusters import Clusters, WidthFit
-    from clusterbandits.errors import ClusterBanditsError, InvalidInputError, UnreadableFileError
+    from clusterbandits.errors import (
+        ClusterBanditsError,
+        InvalidInputError,
+        SimulationInterrupted,
+        UnreadableFileError,
+        UnwritableFileError,
+    )
     from clusterbandits.families import Bernoulli, Exponential, Family, Gaussian, Poisson, as_family
     from clusterbandits.generators import random_instance
     from clusterbandits.instance import Instance
+    from clusterbandits.policies import KLUCB, POLICIES, ClusUCB, Explanation, Policy, policy
+    from clusterbandits.report.regret_plot import save_regret_plot
+    from clusterbandits.simulation import Progress, Result, load_result, play, simulate
 
 _HOMES = {
     "bounds": ("RegretBound", "regret_bound"),
     "clusters": ("Clusters", "WidthFit"),
-    "errors": ("ClusterBanditsError", "InvalidInputError", "UnreadableFileError"),
+    "errors": (
+        "ClusterBanditsError",
+        "InvalidInputError",
+        "SimulationInterrupted",
+        "UnreadableFileError",
+        "UnwritableFileError",
+    ),
     "families": ("Bernoulli", "Exponential", "Family", "Gaussian", "Poisson", "as_family"),
     "generators": ("random_instance",),
     "instance": ("Instance",),
+    "policies": ("KLUCB", "POLICIES", "ClusUCB", "Explanation", "Policy", "policy"),
+    "report.regret_plot": ("save_regret_plot",),
+    "simulation": ("Progress", "Result", "load_result", "play", "simulate"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "KLUCB",
+    "POLICIES",
     "Bernoulli",
+    "ClusUCB",
     "ClusterBanditsError",
     "Clusters",
+    "Explanation",
     "Exponential",
     "Family",
     "Gaussian",
     "Instance",
     "InvalidInputError",
     "Poisson",
+    "Policy",
+    "Progress",
     "RegretBound",
+    "Result",
+    "SimulationInterrupted",
     "UnreadableFileError",
+    "UnwritableFileError",
     "WidthFit",
     "as_family",
+    "load_result",
+    "play",
+    "policy",
     "random_instance",
     "regret_bound",
+    "save_regret_plot",
+    "simulate",
 ]
 
 

@@ -103,6 +103,33 @@ class Clusters:
             raise invalid("name", "Clusters.members", f"one of {', '.join(map(repr, self.names))}", name)
         return self.partition.groups[name]
 
+    def with_arm(self, arm: Label, cluster: Label) -> Clusters:
+        """Return these clusters with one more arm, behind the others, in an existing cluster.
+
+        Examples
+        --------
+        >>> Clusters({"red": ["a", "b"], "blue": ["c"]}, widths=0.1).with_arm("d", "red").members("red")
+        ('a', 'b', 'd')
+        """
+        self.members(cluster)
+        labels = [*self.partition.cluster_names, cluster]
+        return self._regrouped(Partition.of_labels(labels, [*self.arms, arm], "Clusters.with_arm"))
+
+    def without_arm(self, arm: Label) -> Clusters:
+        """Return these clusters without an arm; a cluster goes with its last one."""
+        if arm not in self.arms or len(self.arms) == 1:
+            allowed = "one of several arms, so that one is left"
+            raise invalid("arm", "Clusters.without_arm", allowed, arm)
+        left = [k for k, label in enumerate(self.arms) if label != arm]
+        labels = [self.partition.cluster_names[k] for k in left]
+        return self._regrouped(
+            Partition.of_labels(labels, [self.arms[k] for k in left], "Clusters.without_arm")
+        )
+
+    def _regrouped(self, partition: Partition) -> Clusters:
+        widths = dict(zip(self.names, self.widths, strict=True))
+        return Clusters(partition, [widths[name] for name in partition.clusters])
+
     def fits(self, means: object) -> WidthFit:
         """Tell which clusters' means spread wider than declared, and by how much.
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 import numba
+import numba.extending
 import platformdirs
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F")
 
 #: Everything that kernels are made of; a module with ``@kernel`` outside these is a mistake.
-KERNEL_ROOMS = ("compiled.py", "families")
+KERNEL_ROOMS = ("compiled.py", "families", "policies", "simulation")
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -34,16 +36,43 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     Division by zero gives infinity as in NumPy and the GIL is released. With ``NUMBA_DISABLE_JIT=1``
     the function stays plain Python, where a division by zero or ``log(0)`` raises: kernels guard both.
+    A kernel works on the arrays it is given and makes none, so it counts no references: counting those of a
+    state of a dozen arrays would take ten times as long as what a kernel does with them.
     """
+    return _compiled(function, _nrt=False)
+
+
+def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a small function into every kernel that calls it: the call would cost more than its work."""
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
+def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that makes arrays or lists, or calls one of NumPy's that does."""
+    return _compiled(function, _nrt=True)
+
+
+def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
     folder = cache_folder()
     chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
     try:
-        compiled = numba.njit(cache=folder is not None, error_model="numpy", nogil=True)(function)
+        compile_it = numba.njit(cache=folder is not None, error_model="numpy", nogil=True, **options)
+        return cast("Callable[P, R]", compile_it(function))
     finally:
         numba.config.CACHE_DIR = chosen
-    return cast("Callable[P, R]", compiled)
+
+
+def specialise(function: Callable[..., object]) -> Callable[[F], F]:
+    """Let kernels call ``function``, whose implementation the decorated function picks by argument type.
+
+    Unlike a function that is passed as an argument, one picked by type leaves the caller cacheable.
+    """
+    if numba.config.DISABLE_JIT:
+        return lambda pick: pick
+    options = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
+    return cast("Callable[[F], F]", numba.extending.overload(function, jit_options=options, strict=False))
 
 
 @functools.cache

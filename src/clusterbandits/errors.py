@@ -11,3 +11,15 @@ class InvalidInputError(ClusterBanditsError, ValueError):
 
 class UnreadableFileError(ClusterBanditsError):
     """A file that is missing, not readable, or not in the format its reader expects."""
+
+
+class UnwritableFileError(ClusterBanditsError):
+    """A file or folder that cannot be written."""
+
+
+class SimulationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a simulation; ``result`` holds the runs that every policy had finished, None if none."""
+
+    def __init__(self, result: object = None) -> None:
+        super().__init__("interrupted")
+        self.result = result

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from clusterbandits.compiled import kernel
+from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.relative_entropy import (
     MOST_STEPS,
     above,
@@ -71,7 +71,7 @@ def lower(x: float, level: float) -> float:
     return y
 
 
-@kernel
+@inner_kernel
 def total(rng: np.random.Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards: one binomial."""
     return float(rng.binomial(pulls, mean))

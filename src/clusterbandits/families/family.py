@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from clusterbandits.families import elementwise, law
 from clusterbandits.families.law import Law
-from clusterbandits.validate import LARGEST_MEAN, between, invalid, random_generator, whole
+from clusterbandits.validate import LARGEST_MEAN, as_float, between, invalid, random_generator, whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -45,6 +46,10 @@ class Family:
     domain: ClassVar[str]
     #: Whether a reward is never below 0.
     nonnegative: ClassVar[bool]
+    #: What one reward may be, in words.
+    support: ClassVar[str]
+    #: The other families whose rewards this one could pay.
+    also: ClassVar[tuple[str, ...]] = ()
     #: Whether rewards are counts without a ceiling, whose total must stay below ``MOST_COUNT``.
     counts: ClassVar[bool] = False
 
@@ -111,6 +116,26 @@ class Family:
             raise invalid("pulls", owner, f"at most {MOST_COUNT / one:.3g} for a mean of {one:g}", pulls)
         return law.total(self.law, random_generator(rng, owner), one, pulls)
 
+    def supports(self, total: float, pulls: int) -> bool:
+        """Tell whether that many rewards can sum to that total."""
+        raise NotImplementedError
+
+    def includes(self, other: Family) -> bool:
+        """Tell whether every reward of another family is one that this family could pay."""
+        return other.name in {self.name, *self.also}
+
+    def read_total(self, reward: object, pulls: int, owner: str) -> float:
+        """Return the sum of that many rewards as a float, refusing what this family never pays."""
+        number = float(reward) if isinstance(reward, bool | np.bool_) else as_float(reward)
+        if not (math.isfinite(number) and self.supports(number, pulls)):
+            allowed = self.support if pulls == 1 else f"a sum of {pulls} rewards, each {self.support}"
+            raise invalid("reward", owner, f"{allowed}, for {self.name} rewards", reward)
+        return number
+
+    def draw(self, mean: float, count: int, rng: Generator) -> Floats:
+        """Draw so many rewards of mean ``mean``, one by one."""
+        raise NotImplementedError
+
     def _evaluate(self, quantity: int, x: ArrayLike, y: ArrayLike, width: ArrayLike = 0.0) -> Any:
         result = elementwise.evaluate(quantity, self.law, self._means("x", x), y, width)
         return result if result.ndim else float(result)
@@ -156,6 +181,15 @@ class Bernoulli(Family):
     code = law.BERNOULLI
     low, high, domain = 0.0, 1.0, "from 0 to 1"
     nonnegative = True
+    support = "a number from 0 to 1"
+
+    def supports(self, total: float, pulls: int) -> bool:
+        """Tell whether that many rewards can sum to that total."""
+        return 0.0 <= total <= pulls
+
+    def draw(self, mean: float, count: int, rng: Generator) -> Floats:
+        """Draw so many rewards of mean ``mean``, one by one."""
+        return (rng.random(count) < mean).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -181,6 +215,16 @@ class Gaussian(Family):
     code = law.GAUSSIAN
     low, high, domain = -LARGEST_MEAN, LARGEST_MEAN, f"from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
     nonnegative = False
+    support = "a finite number"
+    also = ("bernoulli", "poisson", "exponential")
+
+    def supports(self, total: float, pulls: int) -> bool:
+        """Tell whether that many rewards can sum to that total."""
+        return abs(total) <= pulls * LARGEST_MEAN
+
+    def draw(self, mean: float, count: int, rng: Generator) -> Floats:
+        """Draw so many rewards of mean ``mean``, one by one."""
+        return rng.normal(mean, self.sigma, count)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", between("sigma", "Gaussian", self.sigma, 1e-50, 1e50))
@@ -206,6 +250,16 @@ class Poisson(Family):
     low, high, domain = 0.0, LARGEST_MEAN, f"from 0 to {LARGEST_MEAN:g}"
     nonnegative = True
     counts = True
+    support = "a whole number of at least 0"
+    also = ("bernoulli",)
+
+    def supports(self, total: float, pulls: int) -> bool:
+        """Tell whether that many rewards can sum to that total."""
+        return 0.0 <= total <= pulls * LARGEST_MEAN and total.is_integer()
+
+    def draw(self, mean: float, count: int, rng: Generator) -> Floats:
+        """Draw so many rewards of mean ``mean``, one by one."""
+        return rng.poisson(mean, count).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -231,6 +285,15 @@ class Exponential(Family):
     code = law.EXPONENTIAL
     low, high, domain = 1 / LARGEST_MEAN, LARGEST_MEAN, f"from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
     nonnegative = True
+    support = "a number above 0"
+
+    def supports(self, total: float, pulls: int) -> bool:
+        """Tell whether that many rewards can sum to that total."""
+        return pulls / LARGEST_MEAN <= total <= pulls * LARGEST_MEAN
+
+    def draw(self, mean: float, count: int, rng: Generator) -> Floats:
+        """Draw so many rewards of mean ``mean``, one by one."""
+        return rng.gamma(self.shape, mean / self.shape, count)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", between("shape", "Exponential", self.shape, 1e-50, 1e50))

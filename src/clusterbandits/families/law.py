@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import kernel
+from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families import bernoulli, exponential, gaussian, poisson
 
 BERNOULLI, GAUSSIAN, POISSON, EXPONENTIAL = range(4)
@@ -92,7 +92,7 @@ def lower(law: Law, x: float, level: float) -> float:
     return math.nan
 
 
-@kernel
+@inner_kernel
 def total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards of one arm in one go."""
     if pulls == 0:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from clusterbandits.compiled import kernel
+from clusterbandits.compiled import allocating_kernel, kernel
 from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
 
 
@@ -38,7 +38,7 @@ def lower(x: float, level: float) -> float:
     return root_below(x, level)
 
 
-@kernel
+@allocating_kernel
 def total(rng: np.random.Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards: one Poisson."""
     return float(rng.poisson(pulls * mean))

@@ -1,0 +1,106 @@
+"""The evidence against a mean, F_k(q), and the index: the largest q it does not refute.
+
+    F_k(q) = t_k d⁺(m_k, q) + Σ_{j ≠ k in the cluster} t_j d⁺(m_j, q − β)
+
+The first term is the arm's own; the others count because a mean of q for arm k would lift its mates to
+q − β at least. With β = ∞ only the own term is left.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.law import Law, divergence, upper, variance
+
+if TYPE_CHECKING:
+    from clusterbandits.policies.state import IndexState
+
+_MOST_STEPS = 200
+_RESOLUTION = 2.0**-51
+
+
+@kernel
+def threshold(n: int, a: float) -> float:
+    """Return f(n) = log n + a log max(log n, 1)."""
+    known = math.log(n)
+    return known + a * math.log(known) if known > 1.0 else known
+
+
+@inner_kernel
+def against(law: Law, pulls: int, mean: float, q: float, stretch: float) -> tuple[float, float]:
+    """Return the evidence t d⁺(mean, q) of one arm, and the least slope it has from q to q + stretch."""
+    gap = q - mean
+    if gap <= 0.0:
+        return 0.0, 0.0
+    spread = variance(law, q + stretch)
+    if spread <= 0.0:
+        return math.inf, math.inf
+    return pulls * divergence(law, mean, q, gap), pulls * gap / spread
+
+
+@kernel
+def mates_against(state: IndexState, arm: int, q: float, width: float, stretch: float) -> tuple[float, float]:
+    """Return what the arm's mates argue against its mean being q, and the slope."""
+    evidence, slope = 0.0, 0.0
+    if width < math.inf:
+        cluster = state.cluster[arm]
+        for place in range(state.start[cluster], state.start[cluster + 1]):
+            mate = state.order[place]
+            if mate != arm:
+                mean = state.totals[mate] / state.pulls[mate]
+                part, steep = against(state.law, state.pulls[mate], mean, q - width, stretch)
+                evidence += part
+                slope += steep
+    return evidence, slope
+
+
+@kernel
+def evidence_against(
+    state: IndexState, arm: int, q: float, width: float, stretch: float
+) -> tuple[float, float]:
+    """Return F_k(q) and its slope."""
+    own, own_slope = against(state.law, state.pulls[arm], state.totals[arm] / state.pulls[arm], q, stretch)
+    mates, mates_slope = mates_against(state, arm, q, width, stretch)
+    return own + mates, own_slope + mates_slope
+
+
+@kernel
+def index(state: IndexState, arm: int, level: float, width: float) -> float:
+    """Return sup{q : F_k(q) ≤ level}, a function of pulls, totals and level alone.
+
+    Newton's method from the arm's KL-UCB index, which lies at or above it, inside a shrinking bracket.
+    """
+    pulls = state.pulls[arm]
+    q = upper(state.law, state.totals[arm] / pulls, level / pulls)
+    if mates_against(state, arm, q, width, 0.0)[0] == 0.0:
+        return q
+    low, high = _unopposed(state, arm, width), q
+    for _ in range(_MOST_STEPS):
+        evidence, slope = evidence_against(state, arm, q, width, 0.0)
+        if evidence > level:
+            high = q
+        else:
+            low = q
+        closer = 0.5 * (low + high)
+        if 0.0 < slope < math.inf:
+            newton = q - (evidence - level) / slope
+            if low < newton < high:
+                closer = newton
+        if abs(closer - q) <= _RESOLUTION * abs(q):
+            return closer
+        q = closer
+    return q
+
+
+@kernel
+def _unopposed(state: IndexState, arm: int, width: float) -> float:
+    """Return the largest q against which neither the arm nor any mate has evidence."""
+    least = state.totals[arm] / state.pulls[arm]
+    cluster = state.cluster[arm]
+    for place in range(state.start[cluster], state.start[cluster + 1]):
+        mate = state.order[place]
+        if mate != arm:
+            least = min(least, state.totals[mate] / state.pulls[mate] + width)
+    return float(least)

@@ -1,0 +1,69 @@
+"""Why an arm is chosen, or is not: the reasons of an index policy as data and as a table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.tables import Table, cell
+
+if TYPE_CHECKING:
+    from clusterbandits.partition import Label
+
+
+@dataclass(frozen=True)
+class ArmView:
+    """What a policy knows and concludes of one arm."""
+
+    arm: Label
+    cluster: Label
+    pulls: int
+    mean: float | None = None
+    #: Lower and upper confidence bound from the arm's own rewards.
+    low: float | None = None
+    high: float | None = None
+    #: What arms are compared by: infinite where the arm was never pulled, None while another waits for that.
+    index: float | None = None
+    #: The mates that argue against a larger index, each with its share of the threshold.
+    held_down_by: dict[Label, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The indices of all arms in one round; prints as a table."""
+
+    round: int
+    threshold: float
+    arms: tuple[ArmView, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
+
+    def table(self) -> Table:
+        """Return a row for every arm."""
+        columns = ("arm", "cluster", "pulls", "mean", "low", "high", "index", "held down by")
+        rows = tuple(
+            (
+                str(one.arm),
+                str(one.cluster),
+                one.pulls,
+                one.mean,
+                one.low,
+                one.high,
+                one.index,
+                _names(one.held_down_by),
+            )
+            for one in self.arms
+        )
+        return Table(columns, rows, title=f"Round {self.round}: f(n) = {cell(self.threshold)}")
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def _names(shares: dict[Label, float]) -> str:
+    return ", ".join(f"{label} {100 * share:.0f} %" for label, share in shares.items())

@@ -1,0 +1,105 @@
+"""What KL-UCB and Clus-UCB share: their settings, what they remember between rounds, and their reasons."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, cast
+
+from clusterbandits.policies import index_kernels
+from clusterbandits.policies.evidence import index, threshold
+from clusterbandits.policies.explanation import ArmView, Explanation
+from clusterbandits.policies.policy import Policy
+from clusterbandits.policies.race import follow_leader, width_of
+from clusterbandits.policies.state import HELD, LAST, NOBODY, UNPULLED, UNTIL, IndexState
+from clusterbandits.validate import between, check_keys, whole
+
+if TYPE_CHECKING:
+    from clusterbandits.partition import Label
+    from clusterbandits.policies.protocol import State
+
+__all__ = ["IndexPolicy", "exploration", "index_kernels", "refresh_rounds"]
+
+_LARGEST_A = 1e6
+
+
+def exploration(a: object, owner: str) -> float:
+    """Return the weight of log log n."""
+    return between("a", owner, a, 0, _LARGEST_A)
+
+
+def refresh_rounds(refresh: object, owner: str) -> int:
+    """Return how many rounds an arm is kept."""
+    return whole("refresh", owner, refresh, least=1, most=10**9)
+
+
+class IndexPolicy(Policy):
+    """A policy that pulls the arm with the largest index."""
+
+    def explain(self) -> Explanation:
+        """Return, for every arm, its index in the next round and what it is made of.
+
+        Only rewards that were told count. Prints as a table.
+
+        Examples
+        --------
+        >>> from clusterbandits import ClusUCB, Clusters
+        >>> policy = ClusUCB(Clusters({"red": ["a", "b"], "blue": ["c"]}, widths=0.1))
+        >>> policy.tell("a", 40, pulls=100); policy.tell("b", 10, pulls=40); policy.tell("c", 30, pulls=90)
+        >>> print(policy.explain())
+        Round 231: f(n) = 5.442
+        arm  cluster  pulls    mean     low    high   index  held down by
+        ───  ───────  ─────  ──────  ──────  ──────  ──────  ────────────
+        a    red        100     0.4  0.2498  0.5641  0.5278  b 47 %
+        b    red         40    0.25  0.0863  0.4855  0.4799
+        c    blue        90  0.3333  0.1883  0.5042  0.5042
+        """
+        state = cast("IndexState", self._live)
+        level = threshold(self._next_round, state.a)
+        if not state.memory[UNPULLED]:
+            follow_leader(state)
+        names = self.clusters.partition.cluster_names
+        arms = tuple(self._view(state, number, names[number], level) for number in range(len(names)))
+        return Explanation(self._next_round, level, arms)
+
+    def _view(self, state: IndexState, number: int, cluster: Label, level: float) -> ArmView:
+        label, pulls = self.clusters.arms[number], int(state.pulls[number])
+        if not pulls:
+            return ArmView(label, cluster, 0, index=math.inf)
+        mean = float(state.totals[number]) / pulls
+        family = self.family
+        low, high = family.lower(mean, level / pulls), family.upper(mean, level / pulls)
+        if state.memory[UNPULLED]:
+            return ArmView(label, cluster, pulls, mean, low, high)
+        width = width_of(state, number)
+        value = float(index(state, number, level, width))
+        return ArmView(
+            label, cluster, pulls, mean, low, high, value, self._opponents(state, number, value, level)
+        )
+
+    def _opponents(self, state: IndexState, number: int, value: float, level: float) -> dict[Label, float]:
+        """Return which mates argue against the arm's index, each with its share of the threshold."""
+        width = width_of(state, number)
+        shares = {}
+        for mate, label in enumerate(self.clusters.arms):
+            if mate != number and state.cluster[mate] == state.cluster[number]:
+                mean = float(state.totals[mate]) / int(state.pulls[mate])
+                share = int(state.pulls[mate]) * self.family.divergence_above(mean, value, width) / level
+                if share > 0:
+                    shares[label] = float(share)
+        return dict(sorted(shares.items(), key=lambda one: -one[1]))
+
+    def _remember_choice(self, state: State) -> None:
+        chosen, kept = cast("IndexState", state).memory, cast("IndexState", self._live).memory
+        kept[LAST], kept[UNTIL], kept[HELD] = chosen[LAST], chosen[UNTIL], NOBODY
+
+    def _last_choice(self) -> dict[str, Any]:
+        memory = cast("IndexState", self._live).memory
+        last = int(memory[LAST])
+        return {"last": None if last == NOBODY else self.clusters.arms[last], "until": int(memory[UNTIL])}
+
+    def _restore_choice(self, data: dict[str, Any], owner: str) -> None:
+        check_keys(["last", "until"], owner, data)
+        memory = cast("IndexState", self._live).memory
+        last = NOBODY if data["last"] is None else self._numbers.get(data["last"], NOBODY)
+        until = whole("until", owner, data["until"], least=0)
+        memory[LAST], memory[UNTIL] = last, until if last != NOBODY else 0

@@ -1,0 +1,210 @@
+"""A learner in production: ask which arm to play, tell what it paid, in any order and at any time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.policies.protocol import KERNELS
+from clusterbandits.validate import MOST_ROUNDS, check_keys, invalid, whole
+
+if TYPE_CHECKING:
+    from clusterbandits.clusters import Clusters
+    from clusterbandits.families import Family
+    from clusterbandits.partition import Label
+    from clusterbandits.policies.protocol import Kernels, State
+
+#: What every arm has been told, by the names that files give it.
+_PER_ARM = ("pulls", "totals", "awaited")
+#: All that a learner was told.
+TOLD = (*_PER_ARM, "rounds", "choice")
+
+
+class Online:
+    """``ask`` and ``tell`` on the kernels that simulations run.
+
+    The number of the next round is one more than all pulls known of, those told and those still awaited. An
+    awaited pull counts as if it had paid its arm's mean so far (the mean of all arms, where it has none), so
+    that a batch spreads instead of asking for one arm throughout.
+    """
+
+    clusters: Clusters
+    family: Family
+
+    def __init__(self) -> None:
+        self._live: State = self.fresh_state()
+        self._kernels: Kernels = KERNELS[type(self._live)]
+        self._awaited = np.zeros(len(self.clusters.arms), dtype=np.int64)
+        self._all_awaited = 0
+        self._next_round = 1
+        self._numbers = {label: number for number, label in enumerate(self.clusters.arms)}
+
+    def fresh_state(self) -> State:
+        """Return the state before the first round."""
+        raise NotImplementedError
+
+    @property
+    def rounds(self) -> int:
+        """How many pulls it knows of, told or awaited, those of arms since removed included."""
+        return self._next_round - 1
+
+    @property
+    def pulls(self) -> dict[Label, int]:
+        """How many rewards of every arm it was told."""
+        return dict(zip(self.clusters.arms, self._live.pulls.tolist(), strict=True))
+
+    @property
+    def totals(self) -> dict[Label, float]:
+        """What every arm has paid so far."""
+        return dict(zip(self.clusters.arms, self._live.totals.tolist(), strict=True))
+
+    @property
+    def awaited(self) -> dict[Label, int]:
+        """Arms that were asked for and whose rewards have not arrived, with how many are missing."""
+        counts = zip(self.clusters.arms, self._awaited.tolist(), strict=True)
+        return {label: count for label, count in counts if count}
+
+    def ask(self, k: int | None = None) -> Any:
+        """Return the arm to play next, or a list of arms to play before any of them has paid.
+
+        Parameters
+        ----------
+        k
+            How many arms; left out, one arm is returned by itself.
+        """
+        if k is None:
+            return self.clusters.arms[self._ask()]
+        count = whole("k", f"{type(self).__name__}.ask", k, least=1, most=10**6)
+        return [self.clusters.arms[self._ask()] for _ in range(count)]
+
+    def tell(self, arm: Label, reward: float, pulls: int = 1) -> None:
+        """Take in what an arm paid, whether or not it was asked for.
+
+        Parameters
+        ----------
+        arm
+            The label of the arm.
+        reward
+            What it paid: one reward or, with ``pulls``, the sum of that many.
+        pulls
+            How many rewards the sum is made of.
+        """
+        owner = f"{type(self).__name__}.tell"
+        number = self._number(arm, owner)
+        many = 1 if pulls == 1 else whole("pulls", owner, pulls, least=1)
+        total = self.family.read_total(reward, many, owner)
+        if self._next_round + many > MOST_ROUNDS:
+            raise invalid("pulls", owner, f"fewer than {MOST_ROUNDS:g} in all", pulls)
+        self._kernels.update(self._live, number, many, total)
+        self._arrived(number, many)
+
+    def cancel(self, arm: Label, pulls: int = 1) -> None:
+        """Stop waiting for rewards that will never come: those rounds then never happened."""
+        owner = f"{type(self).__name__}.cancel"
+        number = self._number(arm, owner)
+        waiting = int(self._awaited[number])
+        many = whole("pulls", owner, pulls, least=1)
+        if many > waiting:
+            raise invalid("pulls", owner, f"at most the {waiting} awaited of arm {arm!r}", pulls)
+        self._awaited[number] -= many
+        self._all_awaited -= many
+        self._next_round -= many
+
+    def add_arm(self, arm: Label, cluster: Label) -> None:
+        """Take in a new arm of an existing cluster; it will be asked for first."""
+        self._regroup(self.clusters.with_arm(arm, cluster))
+
+    def remove_arm(self, arm: Label) -> None:
+        """Forget an arm; rounds go on counting. A cluster goes with its last arm."""
+        self._number(arm, f"{type(self).__name__}.remove_arm")
+        self._regroup(self.clusters.without_arm(arm))
+
+    def _ask(self) -> int:
+        if not self._all_awaited:
+            number = int(self._kernels.select(self._live, self._next_round))
+        elif self._live.pulls.any():
+            supposed = self._as_if_paid()
+            number = int(self._kernels.select(supposed, self._next_round))
+            self._remember_choice(supposed)
+        else:
+            number = int(self._awaited.argmin())
+        self._awaited[number] += 1
+        self._all_awaited += 1
+        self._next_round += 1
+        return number
+
+    def _as_if_paid(self) -> State:
+        state: State = _copy(self._live)
+        pooled = float(state.totals.sum() / state.pulls.sum())
+        for number in np.flatnonzero(self._awaited).tolist():
+            known, missing = int(state.pulls[number]), int(self._awaited[number])
+            mean = float(state.totals[number]) / known if known else pooled
+            self._kernels.update(state, number, missing, missing * mean)
+        return state
+
+    def _remember_choice(self, state: State) -> None:
+        """Keep what a choice on a copy of the state decided for later rounds."""
+
+    def _arrived(self, number: int, many: int) -> None:
+        expected = min(many, int(self._awaited[number]))
+        self._awaited[number] -= expected
+        self._all_awaited -= expected
+        self._next_round += many - expected
+
+    def _number(self, arm: Label, owner: str) -> int:
+        try:
+            return self._numbers[arm]
+        except (KeyError, TypeError):
+            raise invalid("arm", owner, f"one of {', '.join(map(repr, self.clusters.arms))}", arm) from None
+
+    def _regroup(self, clusters: Clusters) -> None:
+        """Move what is known of arms that stay to a state for other clusters."""
+        told = self._told()
+        per_arm = zip(*(told[key] for key in _PER_ARM), strict=True)
+        known = dict(zip(self.clusters.arms, per_arm, strict=True))
+        rows = [known.get(label, (0, 0.0, 0)) for label in clusters.arms]
+        self.clusters = clusters
+        Online.__init__(self)
+        columns = zip(_PER_ARM, zip(*rows, strict=True), strict=True)
+        self._take_up(told | {key: list(values) for key, values in columns}, "regroup")
+
+    def _told(self) -> dict[str, Any]:
+        """Return all it was told, as plain data."""
+        state = self._live
+        per_arm = (state.pulls.tolist(), state.totals.tolist(), self._awaited.tolist())
+        return {
+            **dict(zip(_PER_ARM, per_arm, strict=True)),
+            "rounds": self.rounds,
+            "choice": self._last_choice(),
+        }
+
+    def _take_up(self, told: dict[str, Any], owner: str) -> None:
+        """Take in what ``_told`` returned, into a state before its first round."""
+        arms = len(self.clusters.arms)
+        for key in _PER_ARM:
+            if not isinstance(told[key], list) or len(told[key]) != arms:
+                raise invalid(key, owner, f"a list with a number for each of {arms} arms", told[key])
+        pulls = [whole("pulls", owner, count, least=0) for count in told["pulls"]]
+        awaited = [whole("awaited", owner, count, least=0) for count in told["awaited"]]
+        rounds = whole("rounds", owner, told["rounds"], least=sum(pulls) + sum(awaited))
+        for number, (many, total) in enumerate(zip(pulls, told["totals"], strict=True)):
+            if many:
+                value = self.family.read_total(total, many, owner)
+                self._kernels.update(self._live, number, many, value)
+        self._awaited[:] = awaited
+        self._all_awaited = sum(awaited)
+        self._next_round = rounds + 1
+        self._restore_choice(told["choice"], owner)
+
+    def _last_choice(self) -> dict[str, Any]:
+        """Return what it remembers besides pulls and totals, as plain data."""
+        return {}
+
+    def _restore_choice(self, data: dict[str, Any], owner: str) -> None:
+        """Take up again what ``_last_choice`` returned."""
+        check_keys([], owner, data)
+
+
+def _copy(state: Any) -> Any:
+    return type(state)(*(part.copy() if isinstance(part, np.ndarray) else part for part in state))

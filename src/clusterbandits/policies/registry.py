@@ -1,0 +1,65 @@
+"""Policies by name: the same words in Python, on the command line and in files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterbandits.policies.clus_ucb import ClusUCB
+from clusterbandits.policies.kl_ucb import KLUCB
+from clusterbandits.validate import choice, invalid
+
+if TYPE_CHECKING:
+    from clusterbandits.clusters import Clusters
+    from clusterbandits.families import Family
+    from clusterbandits.policies.policy import Policy
+
+POLICIES: dict[str, type[Policy]] = {kind.name: kind for kind in (KLUCB, ClusUCB)}
+
+
+def policy(
+    spec: str,
+    clusters: Clusters,
+    *,
+    family: Family | str = "bernoulli",
+    label: str | None = None,
+    **settings: object,
+) -> Policy:
+    """Return the policy a text names, with its settings behind a colon or as keywords.
+
+    Parameters
+    ----------
+    spec
+        ``"kl-ucb"``, ``"clus-ucb"``, ``"clus-ucb:a=5,refresh=50,leader=plain"``, …
+    clusters
+        What the policy knows.
+    family
+        The law of rewards.
+    label
+        What tables and pictures call it.
+    **settings
+        Settings as keywords; they win over those in the text.
+
+    Examples
+    --------
+    >>> from clusterbandits import Clusters
+    >>> policy("clus-ucb:refresh=50", Clusters([2, 1], widths=0.1), a=5)
+    ClusUCB(Clusters([2, 1], widths=[0.1, 0.1]), a=5.0, refresh=50)
+    """
+    name, colon, written = spec.partition(":") if isinstance(spec, str) else (spec, "", "")
+    kind = POLICIES[choice("policy", "policy", name, POLICIES)]
+    values = _read(kind, written) if colon else {}
+    return kind.make(clusters, values | settings, family=family, label=label)
+
+
+def _read(kind: type[Policy], written: str) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for setting in written.split(","):
+        key, _, text = (part.strip() for part in setting.partition("="))
+        if key not in kind.defaults or key in values or not text:
+            known = " and ".join(kind.defaults)
+            raise invalid("policy", "policy", f"'{kind.name}' followed by {known}, once each", setting)
+        try:
+            values[key] = float(text)
+        except ValueError:
+            values[key] = text
+    return values

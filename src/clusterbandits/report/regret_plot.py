@@ -1,0 +1,233 @@
+"""Regret over rounds as a picture: first the numbers, then the drawing."""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.style
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
+
+from clusterbandits.errors import UnwritableFileError
+from clusterbandits.files import whole_file
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.validate import between, invalid
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from clusterbandits.bounds import RegretBound
+    from clusterbandits.simulation.results import Result
+
+    Floats = NDArray[np.float64]
+
+#: The colours of Okabe and Ito, which colour-blind readers tell apart; black and greys are for bounds.
+_KNOWN = {"kl-ucb": "#0072B2", "clus-ucb": "#D55E00"}
+_OTHERS = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKERS = ("", "o", "s", "^", "D", "v")
+_BOUND_STYLES = {
+    "lower bound": ("#000000", (0, (6, 2))),
+    "Clus-UCB (Theorem 2)": ("#444444", (0, (3, 1.5))),
+    "classical": ("#808080", (0, (1.2, 1.2))),
+}
+_LETTERS_A_LINE = 46
+_BOUNDS_HEADING = "Bounds, as slopes from 0 at n = 1:"
+#: What each format notes about its making: no date, so that equal data make equal files.
+_METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyCurve:
+    """The mean regret of a policy and its band; NaN bounds a band that one run cannot have."""
+
+    label: str
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLine:
+    """The regret of one bound, or of several that are equal: a slope times log n, 0 at n = 1."""
+
+    names: tuple[str, ...]
+    slope: float
+    regret: Floats
+
+    @property
+    def label(self) -> str:
+        """The line as the legend calls it."""
+        return f"{' = '.join(self.names)}: {self.slope:.3g} log n"
+
+
+@dataclass(frozen=True, eq=False)
+class RegretCurves:
+    """Everything a regret plot shows. Made by ``regret_curves``, drawn by ``draw_regret``."""
+
+    title: str
+    rounds: NDArray[np.int64]
+    policies: tuple[PolicyCurve, ...]
+    bounds: tuple[BoundLine, ...] = ()
+
+
+def regret_curves(result: Result, bound: RegretBound | None = None) -> RegretCurves:
+    """Return the numbers of a regret plot: means, 95 % bootstrap bands, and lines for bounds.
+
+    Bounds that are equal share a line; one that is infinite has none. Where a width misleads, only the
+    classical bound applies and is drawn.
+
+    Examples
+    --------
+    >>> from clusterbandits import Instance, regret_bound
+    >>> from clusterbandits.simulation.results import Result
+    >>> instance = Instance([[0.5], [0.75]])
+    >>> result = Result(instance, ["kl-ucb"], [10, 100], [[[[2, 8], [4, 96]]]])
+    >>> curves = regret_curves(result, regret_bound(instance))
+    >>> curves.title, curves.policies[0].mean.tolist()
+    ('Regret of 1 run', [0.5, 1.0])
+    >>> [line.label for line in curves.bounds]
+    ['lower bound = Clus-UCB (Theorem 2) = classical: 1.74 log n']
+    """
+    runs = count_text(len(result.runs), "run")
+    many = f"Mean regret of {runs}, 95 % bootstrap bands"
+    return RegretCurves(
+        title=many if len(result.runs) > 1 else f"Regret of {runs}",
+        rounds=result.checkpoints,
+        policies=tuple(
+            PolicyCurve(label, result.mean(label), *result.band(label)) for label in result.labels
+        ),
+        bounds=() if bound is None else _bound_lines(bound, np.log(result.checkpoints)),
+    )
+
+
+def _bound_lines(bound: RegretBound, logs: Floats) -> tuple[BoundLine, ...]:
+    slopes = dict(zip(_BOUND_STYLES, (bound.lower, bound.clus_ucb, bound.classical), strict=True))
+    shared: dict[str, list[str]] = {}
+    for name, slope in slopes.items():
+        if math.isfinite(slope) and (name == "classical" or not bound.misled):
+            shared.setdefault(f"{slope:.9g}", []).append(name)
+    return tuple(
+        BoundLine(tuple(names), slopes[names[0]], slopes[names[0]] * logs) for names in shared.values()
+    )
+
+
+def draw_regret(curves: RegretCurves, axes: Axes) -> None:
+    """Draw curves, bands, bounds and a legend below them into axes."""
+    letters = float(axes.xaxis.label.get_fontsize())
+    single = curves.rounds.size == 1
+    style: dict[str, Any] = {"markersize": 0.4 * letters, "markevery": 1 if single else 0.1}
+    handles = []
+    for curve, (colour, marker) in zip(curves.policies, _styles(curves), strict=True):
+        axes.fill_between(curves.rounds, curve.low, curve.high, color=colour, alpha=0.25, linewidth=0)
+        style |= {"color": colour, "marker": marker, "linewidth": 0.15 * letters}
+        handles += axes.plot(curves.rounds, curve.mean, label=_folded(curve.label), **style)
+    if curves.bounds:
+        handles.append(Line2D([], [], linestyle="none", label=_BOUNDS_HEADING))
+    for line in curves.bounds:
+        grey, dashes = _BOUND_STYLES[line.names[0]]
+        style |= {"color": grey, "linestyle": dashes, "marker": "_" if single else "", "zorder": 1.9}
+        handles += axes.plot(curves.rounds, line.regret, label=_folded(line.label), **style)
+    _dress(axes, curves)
+    _legend(axes, handles, letters)
+
+
+def _dress(axes: Axes, curves: RegretCurves) -> None:
+    axes.set_xscale("log")
+    if curves.rounds.size > 1:
+        axes.set_xlim(curves.rounds[0], curves.rounds[-1])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("round n")
+    axes.set_ylabel("regret")
+    axes.set_title(curves.title, loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#E5E5E5", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _legend(axes: Axes, handles: list[Line2D], letters: float) -> None:
+    """Put the legend below the axes and their labels, where it hides no curve."""
+    inches = axes.figure.dpi_scale_trans
+    below = axes.transAxes + ScaledTranslation(-3 * letters / 72, -(12 + 2.7 * letters) / 72, inches)
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": below}
+    legend = axes.legend(handles=handles, borderaxespad=0, frameon=False, **place)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+        if text.get_text() == _BOUNDS_HEADING:
+            text.set_fontstyle("italic")
+
+
+def _folded(label: str) -> str:
+    return textwrap.fill(label, _LETTERS_A_LINE)
+
+
+def _styles(curves: RegretCurves) -> list[tuple[str, str]]:
+    """Return the colour and marker of every policy: its own for a known name, the rest by order."""
+    others = iter((colour, marker) for marker in cycle(_MARKERS) for colour in _OTHERS)
+    styles = [(_KNOWN[c.label], "") if c.label in _KNOWN else next(others) for c in curves.policies]
+    # A line through one point is nothing to see.
+    return styles if curves.rounds.size > 1 else [(colour, marker or "o") for colour, marker in styles]
+
+
+def check_plot_file(file: str | os.PathLike[str]) -> Path:
+    """Return the path of a plot to be, refused where it names no known format or no folder."""
+    path = Path(file)
+    if path.suffix[1:].lower() not in _METADATA:
+        allowed = "a file name that ends in .png, .svg or .pdf"
+        raise invalid("file", "save_regret_plot", allowed, str(file))
+    if not path.parent.is_dir():
+        raise UnwritableFileError(f"The folder '{path.parent}' must exist. Got no such folder instead.")
+    return path
+
+
+def save_regret_plot(
+    result: Result, file: str | os.PathLike[str], bound: RegretBound | None = None, *, width: float = 160
+) -> None:
+    """Write the regret plot of a result as PNG, SVG or PDF; the file is whole or not there.
+
+    Parameters
+    ----------
+    result
+        What to draw.
+    file
+        Where to; the suffix says the format.
+    bound
+        Bounds to draw beside the curves, see ``regret_curves``.
+    width
+        The picture's width in millimetres, from 80 to 400; letters are made for being seen at that size.
+    """
+    path = check_plot_file(file)
+    across = between("width", "save_regret_plot", width, 80, 400)
+    picture = _render(regret_curves(result, bound), path.suffix[1:].lower(), across)
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(picture)
+
+
+def _render(curves: RegretCurves, form: str, width: float) -> bytes:
+    letters = min(10.0, 7 + 3 * max(0.0, width - 80) / 80)
+    labels = [*(curve.label for curve in curves.policies), *(line.label for line in curves.bounds)]
+    rows = bool(curves.bounds) + sum(len(_folded(label).splitlines()) for label in labels)
+    size = width / 25.4, 0.6 * width / 25.4 + 1.25 * rows * letters / 72
+    settings: dict[str, Any] = {
+        "font.size": letters,
+        **dict.fromkeys(("axes.titlesize", "legend.fontsize"), "medium"),
+        "legend.labelspacing": 0.25,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "clusterbandits",
+    }
+    buffer = io.BytesIO()
+    with matplotlib.style.context(["default", settings]):
+        figure = Figure(figsize=size, layout="constrained")
+        draw_regret(curves, figure.subplots())
+        figure.savefig(buffer, format=form, dpi=300, metadata=_METADATA[form])
+    return buffer.getvalue()

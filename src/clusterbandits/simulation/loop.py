@@ -1,0 +1,105 @@
+"""The loop every policy is played by: select, hold, draw what the hold pays in one go, go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.law import Law, total
+from clusterbandits.policies.protocol import hold, select, update
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Places in a cursor: the round about to be played, and the first checkpoint not yet passed.
+ROUND, CHECKPOINT = range(2)
+#: Why ``advance`` returned.
+DONE, PAUSED, OUT_OF_TAPE = range(3)
+#: Choices to make before looking up: tens of milliseconds of work.
+STEPS = 100_000
+
+
+class Rewards(NamedTuple):
+    """What arms pay: drawn from a law or, where ``tape`` has columns, read from it.
+
+    ``tape[k, i]`` is what pull number ``first[k] + i`` of arm k pays, counting pulls from 0.
+    """
+
+    law: Law
+    means: NDArray[np.float64]
+    rng: np.random.Generator
+    tape: NDArray[np.float64]
+    first: NDArray[np.int64]
+
+
+class Record(NamedTuple):
+    """What is written down: pulls at checkpoints and, where it has room, the arm of every round."""
+
+    checkpoints: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+    path: NDArray[np.int64]
+
+
+class Rules(NamedTuple):
+    """How far to play, and whether to choose anew in every round."""
+
+    horizon: int
+    stepwise: bool
+
+
+@kernel
+def advance(
+    state: Any, rewards: Rewards, record: Record, cursor: NDArray[np.int64], rules: Rules, steps: int
+) -> int:
+    """Play on from the cursor for at most so many choices; return why it stopped."""
+    for _ in range(steps):
+        n = cursor[ROUND]
+        if n > rules.horizon:
+            return DONE
+        arm = select(state, n)
+        rounds = 1 if rules.stepwise else hold(state, arm, n, rules.horizon - n + 1)
+        if rewards.tape.shape[1] > 0:
+            rounds = min(rounds, rewards.first[arm] + rewards.tape.shape[1] - state.pulls[arm])
+            if rounds <= 0:
+                return OUT_OF_TAPE
+        _write(state.pulls, record, cursor, arm, rounds)
+        _pay(state, rewards, arm, rounds)
+        cursor[ROUND] = n + rounds
+    return DONE if cursor[ROUND] > rules.horizon else PAUSED
+
+
+@inner_kernel
+def _write(
+    pulls: NDArray[np.int64], record: Record, cursor: NDArray[np.int64], arm: int, rounds: int
+) -> None:
+    """Write down the pulls at every checkpoint that these rounds pass: known before they are paid."""
+    n = cursor[ROUND]
+    while cursor[CHECKPOINT] < record.checkpoints.size:
+        place = cursor[CHECKPOINT]
+        into = record.checkpoints[place] - n + 1
+        if into > rounds:
+            break
+        for one in range(pulls.size):
+            record.pulls[place, one] = pulls[one]
+        record.pulls[place, arm] += into
+        cursor[CHECKPOINT] += 1
+    if record.path.size > 0:
+        for place in range(n - 1, n - 1 + rounds):
+            record.path[place] = arm
+
+
+@inner_kernel
+def _pay(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
+    """Tell the policy what the rounds paid; a tape one by one, as sums of floats depend on order."""
+    if rewards.tape.shape[1] == 0:
+        update(state, arm, rounds, total(rewards.law, rewards.rng, rewards.means[arm], rounds))
+        return
+    for _ in range(rounds):
+        update(state, arm, 1, rewards.tape[arm, state.pulls[arm] - rewards.first[arm]])
+
+
+def new_cursor() -> NDArray[np.int64]:
+    """Return a cursor before the first round."""
+    return np.array([1, 0], dtype=np.int64)

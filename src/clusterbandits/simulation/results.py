@@ -1,0 +1,270 @@
+"""What runs leave behind: pulls at checkpoints, and what they say about regret."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.simulation import statistics
+from clusterbandits.simulation.statistics import Difference, Slope, count_text, round_text
+from clusterbandits.tables import WIDTH, Table
+from clusterbandits.validate import between, invalid, is_list, random_generator, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from clusterbandits.instance import Instance
+    from clusterbandits.partition import Label
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+LEVELS = (0.05, 0.5, 0.95)
+BAND_LEVEL = 0.95
+_MOST_RESAMPLES = 100_000
+
+
+def _no_numbers() -> Ints:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The pulls of every policy in every run, after each of some rounds; prints as a table.
+
+    Regret is pseudo-regret: pulls times what a pull of the arm costs. Methods take a policy by its label or
+    its position.
+
+    Parameters
+    ----------
+    instance
+        The truth that was played against.
+    labels
+        The name of every policy.
+    checkpoints
+        Increasing round numbers; the last is the horizon.
+    pulls
+        ``[policy, run, checkpoint, arm]``: how often an arm was pulled up to and including that round. Kept
+        without a copy where it holds 64-bit integers already, and read only from here.
+    runs
+        The number of every run; 0, 1, 2, … where left out.
+    seed, paired
+        How the runs were drawn, remembered: the seed, and whether policies met the same rewards run by run.
+
+    Examples
+    --------
+    >>> from clusterbandits import Instance
+    >>> pulls = [[[[1, 9], [2, 98]], [[3, 7], [4, 96]]]]
+    >>> result = Result(Instance([[0.5], [0.75]]), ["kl-ucb"], [10, 100], pulls)
+    >>> result
+    <Result: kl-ucb, 2 runs of 100 rounds>
+    >>> result.regret("kl-ucb").tolist()
+    [[0.25, 0.5], [0.75, 1.0]]
+    >>> result.mean("kl-ucb").tolist(), result.standard_error("kl-ucb").tolist()
+    ([0.5, 0.75], [0.25, 0.25])
+    """
+
+    instance: Instance
+    labels: tuple[str, ...]
+    checkpoints: Ints
+    pulls: Ints
+    runs: Ints = field(default_factory=_no_numbers)
+    _: KW_ONLY
+    seed: int | None = None
+    paired: bool = False
+    _regrets: dict[int, Floats] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        labels = _labels(self.labels)
+        checkpoints = statistics.read_checkpoints(self.checkpoints)
+        pulls = statistics.read_pulls(self.pulls, len(labels), checkpoints, len(self.instance.arms))
+        runs = statistics.read_runs(self.runs, pulls.shape[1])
+        kept = {"labels": labels, "checkpoints": checkpoints, "pulls": pulls, "runs": runs}
+        for name, value in kept.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def horizon(self) -> int:
+        """The last round."""
+        return int(self.checkpoints[-1])
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The label of every arm."""
+        return self.instance.arms
+
+    def regret(self, policy: str | int) -> Floats:
+        """Return the pseudo-regret of every run, ``[run, checkpoint]``; read only."""
+        place = self._place(policy)
+        if place not in self._regrets:
+            regret = self.pulls[place] @ self.instance.gaps
+            regret.setflags(write=False)
+            self._regrets[place] = regret
+        return self._regrets[place]
+
+    def mean(self, policy: str | int) -> Floats:
+        """Return the mean regret over runs at every checkpoint."""
+        return np.asarray(self.regret(policy).mean(axis=0))
+
+    def standard_error(self, policy: str | int) -> Floats:
+        """Return the standard error of ``mean`` at every checkpoint; NaN where there is one run."""
+        return statistics.standard_error(self.regret(policy))
+
+    def quantiles(self, policy: str | int, levels: Sequence[float] = LEVELS) -> Floats:
+        """Return quantiles of regret over runs, ``[level, checkpoint]``."""
+        if not is_list(levels):
+            raise invalid("levels", "Result.quantiles", "a list of numbers from 0 to 1", levels)
+        wanted = [between("levels", "Result.quantiles", level, 0, 1) for level in levels]
+        return np.asarray(np.quantile(self.regret(policy), wanted, axis=0))
+
+    def band(
+        self, policy: str | int, level: float = BAND_LEVEL, resamples: int = 2000, seed: object = 0
+    ) -> tuple[Floats, Floats]:
+        """Return a bootstrap percentile band of ``mean``, low and high at every checkpoint.
+
+        Each checkpoint's interval stands for itself. NaN where there is one run.
+        """
+        outside = (1 - between("level", "Result.band", level, 0, 1)) / 2
+        draws = whole("resamples", "Result.band", resamples, least=1, most=_MOST_RESAMPLES)
+        generator = random_generator(seed, "Result.band")
+        regret = self.regret(policy)
+        if len(regret) == 1:
+            return np.full(regret.shape[1], np.nan), np.full(regret.shape[1], np.nan)
+        means = statistics.bootstrap_means(regret, draws, generator)
+        low, high = np.quantile(means, [outside, 1 - outside], axis=0, overwrite_input=True)
+        return low, high
+
+    def shares(self, policy: str | int) -> Floats:
+        """Return the mean share of pulls of every group of the instance, ``[checkpoint, cluster]``."""
+        shares = self.pulls[self._place(policy)].mean(axis=0) / self.checkpoints[:, None]
+        return np.stack([shares[:, part].sum(axis=1) for part in self.instance.partition.members], axis=1)
+
+    def slope(self, policy: str | int, since: float | None = None, until: float | None = None) -> Slope:
+        """Return regret per log n between two checkpoints, measured run by run.
+
+        Parameters
+        ----------
+        policy
+            A label or a position.
+        since, until
+            Rounds; the nearest checkpoints are taken, and told by the result. By default the horizon and
+            the first checkpoint within two decades of ``until``. NaN where nothing comes before ``until``.
+        """
+        first, last = statistics.span(self.checkpoints, since, until)
+        return statistics.slope(self.regret(policy), self.checkpoints, first, last)
+
+    def difference(self, policy: str | int, other: str | int) -> Difference:
+        """Return how much more ``policy`` paid at the horizon than ``other``, compared run by run."""
+        return statistics.difference(self.regret(policy)[:, -1] - self.regret(other)[:, -1])
+
+    def frame(self, *, arms: bool = False) -> pd.DataFrame:
+        """Return a tidy pandas frame: policy, run, round, regret.
+
+        With ``arms``, a row for every arm: policy, run, round, cluster, arm, pulls, regret. Names are
+        categories.
+        """
+        import pandas as pd
+
+        shape = self.pulls.shape if arms else self.pulls.shape[:3]
+        at = [codes.ravel() for codes in np.broadcast_arrays(*np.indices(shape, sparse=True))]
+        named: Any = pd.Categorical.from_codes
+        columns: dict[str, Any] = {
+            "policy": named(at[0], list(self.labels)),
+            "run": self.runs[at[1]],
+            "round": self.checkpoints[at[2]],
+        }
+        if arms:
+            parts = self.instance.partition
+            columns["cluster"] = named(np.array(parts.membership)[at[3]], list(parts.clusters))
+            columns["arm"] = named(at[3], list(parts.arms))
+            columns["pulls"] = self.pulls.ravel()
+            columns["regret"] = (self.pulls * self.instance.gaps).ravel()
+        else:
+            columns["regret"] = np.concatenate([self.regret(place).ravel() for place in range(shape[0])])
+        return pd.DataFrame(columns)
+
+    def table(self) -> Table:
+        """Return a row for every policy: regret at the horizon, pulls of the best arms, and the slope."""
+        paired = ", paired" if self.paired else ""
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        runs = count_text(len(self.runs), "run")
+        title = f"Regret after {count_text(self.horizon, 'round')}, {runs}{paired}{seed}"
+        notes = ["±: standard error. 95 %: quantile over runs. best %: share of pulls of the best arms."]
+        _, _, since, until = self.slope(0)
+        if since < until:
+            notes.append(f"slope: regret per log n, {round_text(since)} to {round_text(until)}.")
+        columns = ("policy", "regret", "±", "median", "95 %", "best %", "slope")
+        rows = tuple(map(self._row, range(len(self.labels))))
+        return Table(columns, rows, title=textwrap.fill(title, WIDTH), notes=tuple(notes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a summary as plain data; None stands for what one run cannot tell."""
+        return {
+            "labels": list(self.labels),
+            "checkpoints": self.checkpoints.tolist(),
+            "runs": self.runs.tolist(),
+            "seed": self.seed,
+            "paired": self.paired,
+            "instance": self.instance.to_dict(),
+            "policies": {label: self._summary(place) for place, label in enumerate(self.labels)},
+        }
+
+    def _summary(self, place: int) -> dict[str, Any]:
+        low, high = map(_plain, self.band(place))
+        slope = self.slope(place)
+        value, error = _plain(np.array([slope.value, slope.error]))
+        return {
+            "mean": _plain(self.mean(place)),
+            "standard_error": _plain(self.standard_error(place)),
+            "quantiles": dict(zip(map(str, LEVELS), map(_plain, self.quantiles(place)), strict=True)),
+            "band": {"level": BAND_LEVEL, "low": low, "high": high},
+            "slope": {"value": value, "error": error, "since": slope.since, "until": slope.until},
+            "mean_pulls": self.pulls[place, :, -1].mean(axis=0).tolist(),
+        }
+
+    def _row(self, place: int) -> tuple[object, ...]:
+        final = self.regret(place)[:, -1]
+        error = float(self.standard_error(place)[-1])
+        median, high = np.quantile(final, [0.5, 0.95]).tolist()
+        best = self.pulls[place, :, -1][:, self.instance.gaps == 0].sum(axis=1).mean() / self.horizon
+        slope = self.slope(place)
+        rate = None if math.isnan(slope.value) else statistics.plus_minus(slope.value, slope.error)
+        shown_error = None if math.isnan(error) else error
+        return self.labels[place], float(final.mean()), shown_error, median, high, 100 * float(best), rate
+
+    def _place(self, policy: str | int) -> int:
+        if isinstance(policy, str) and policy in self.labels:
+            return self.labels.index(policy)
+        if not isinstance(policy, str) and policy in range(len(self.labels)):
+            return int(policy)
+        raise invalid("policy", "Result", f"one of {', '.join(self.labels)}", policy)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.labels)
+        many = count_text(len(self.labels), "policy", "policies")
+        runs, rounds = count_text(len(self.runs), "run"), count_text(self.horizon, "round")
+        return f"<Result: {names if len(names) <= WIDTH // 2 else many}, {runs} of {rounds}>"
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def _labels(labels: object) -> tuple[str, ...]:
+    names = tuple(labels) if is_list(labels) else ()
+    if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+        raise invalid("labels", "Result", "a different name for every policy, of at least one", labels)
+    return tuple(map(str, names))
+
+
+def _plain(values: Floats) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.tolist()]

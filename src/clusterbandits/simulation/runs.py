@@ -1,0 +1,109 @@
+"""One run of one policy, from its own random streams: the same bits wherever and whenever it is played."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterbandits.simulation.loop import (
+    CHECKPOINT,
+    DONE,
+    OUT_OF_TAPE,
+    ROUND,
+    STEPS,
+    Record,
+    Rewards,
+    Rules,
+    advance,
+    new_cursor,
+)
+from clusterbandits.simulation.plan import Block, Plan, plan_of_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from clusterbandits.families import Family
+
+    Ints = NDArray[np.int64]
+    #: Told how many more rounds have been played; may raise to stop.
+    Watch = Callable[[int], None]
+
+#: What a random stream is for, the second word of its key; the first is the run.
+_OWN, _COMMON = range(2)
+#: Rewards an arm draws ahead where policies share them, and in all.
+_AHEAD, _MOST_AHEAD = 4096, 2**20
+
+
+def play_block(plan_text: str, block: Block) -> Ints:
+    """Play a block of a plan written as text: what executors send to their workers."""
+    return play_runs(plan_of_json(plan_text), Block(*block), lambda _: None)
+
+
+def play_runs(plan: Plan, block: Block, watch: Watch) -> Ints:
+    """Return the pulls of the block's runs, ``[run, checkpoint, arm]``."""
+    runs = range(block.first, block.first + block.runs)
+    return np.stack([_play_run(plan, block.policy, run, watch) for run in runs])
+
+
+def _play_run(plan: Plan, place: int, run: int, watch: Watch) -> Ints:
+    policy = plan.policies[place]
+    arms = len(plan.instance.arms)
+    state, cursor = policy.fresh_state(), new_cursor()
+    checkpoints = np.array(plan.checkpoints, dtype=np.int64)
+    record = Record(
+        checkpoints, np.zeros((checkpoints.size, arms), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    )
+    source = _Common(plan, run) if plan.paired else None
+    rewards = _own_rewards(plan, run, policy.label) if source is None else source.rewards
+    rules = Rules(plan.horizon, plan.stepwise)
+    ended, before = OUT_OF_TAPE, 1
+    while ended != DONE:
+        if ended == OUT_OF_TAPE and source is not None:
+            source.refill(state.pulls)
+        ended = advance(state, rewards, record, cursor, rules, STEPS)
+        watch(int(cursor[ROUND]) - before)
+        before = int(cursor[ROUND])
+    if cursor[CHECKPOINT] != checkpoints.size:
+        raise AssertionError("a run ended before its last checkpoint")
+    return record.pulls
+
+
+def _stream(plan: Plan, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=key))
+
+
+def _own_rewards(plan: Plan, run: int, label: str) -> Rewards:
+    """Return rewards of the policy's own: named by its label, so that they do not depend on its rivals."""
+    name = int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "little")
+    arms = len(plan.instance.arms)
+    means = np.array(plan.instance.means)
+    nothing = np.zeros((arms, 0))
+    law = plan.instance.family.law
+    return Rewards(law, means, _stream(plan, run, _OWN, name), nothing, np.zeros(arms, dtype=np.int64))
+
+
+class _Common:
+    """Rewards that every policy meets alike: each arm has a stream, read ahead a chunk at a time."""
+
+    def __init__(self, plan: Plan, run: int) -> None:
+        instance = plan.instance
+        arms = len(instance.arms)
+        self.family: Family = instance.family
+        self.streams = [_stream(plan, run, _COMMON, arm) for arm in range(arms)]
+        ahead = max(16, min(_AHEAD, _MOST_AHEAD // arms, plan.horizon))
+        self.first = np.full(arms, -ahead, dtype=np.int64)
+        means = np.array(instance.means)
+        self.rewards = Rewards(
+            instance.family.law, means, self.streams[0], np.zeros((arms, ahead)), self.first
+        )
+
+    def refill(self, pulls: Ints) -> None:
+        """Draw the next rewards of every arm that has used all it had."""
+        tape = self.rewards.tape
+        for arm in np.flatnonzero(pulls - self.first >= tape.shape[1]).tolist():
+            tape[arm] = self.family.draw(float(self.rewards.means[arm]), tape.shape[1], self.streams[arm])
+            self.first[arm] = pulls[arm]

@@ -1,0 +1,205 @@
+"""Numbers over runs: counts as they must be, errors, bootstrap bands, slopes, and how they are written."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from clusterbandits.tables import cell
+from clusterbandits.validate import Described, as_float, invalid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+#: Weights drawn at a time: 32 MB of them.
+_CHUNK = 4_000_000
+
+
+class Difference(NamedTuple):
+    """A mean difference with its standard error; the error of a single run is NaN."""
+
+    value: float
+    error: float
+
+    def __str__(self) -> str:
+        return plus_minus(self.value, self.error)
+
+
+class Slope(NamedTuple):
+    """Regret per log n between two rounds, with its standard error.
+
+    Examples
+    --------
+    >>> print(Slope(3.6789, 0.2512, 10**8, 10**10))
+    3.68 ± 0.25 (1e8 to 1e10)
+    """
+
+    value: float
+    error: float
+    since: int
+    until: int
+
+    def __str__(self) -> str:
+        return f"{plus_minus(self.value, self.error)} ({round_text(self.since)} to {round_text(self.until)})"
+
+
+def standard_error(values: Floats) -> Floats:
+    """Return the standard error of the mean over the first axis; NaN for one value, which has no spread.
+
+    Examples
+    --------
+    >>> standard_error(np.array([[1.0], [3.0]])).tolist()
+    [1.0]
+    """
+    if len(values) == 1:
+        return np.full(values.shape[1:], np.nan)
+    # From the first run on: runs that agree then have an error of exactly 0.
+    return np.asarray((values - values[0]).std(axis=0, ddof=1) / math.sqrt(len(values)))
+
+
+def bootstrap_means(values: Floats, resamples: int, generator: np.random.Generator) -> Floats:
+    """Return the means of rows drawn with replacement, one row for every resample."""
+    runs = len(values)
+    spread = (values - values[0]) / runs
+    means = np.empty((resamples, values.shape[1]))
+    step = max(1, _CHUNK // runs)
+    for start in range(0, resamples, step):
+        block = means[start : start + step]
+        weights = generator.multinomial(runs, np.full(runs, 1 / runs), size=len(block))
+        np.matmul(weights.astype(float), spread, out=block)
+    means += values[0]
+    return means
+
+
+def difference(values: Floats) -> Difference:
+    """Return the mean of differences, one for every run, and its standard error."""
+    return Difference(float(values.mean()), float(standard_error(values)))
+
+
+def slope(regret: Floats, checkpoints: Ints, first: int, last: int) -> Slope:
+    """Return regret per log n between two checkpoints, run by run; NaN between one and itself."""
+    since, until = int(checkpoints[first]), int(checkpoints[last])
+    if since == until:
+        return Slope(math.nan, math.nan, since, until)
+    rate = (regret[:, last] - regret[:, first]) / math.log(until / since)
+    return Slope(*difference(rate), since, until)
+
+
+def span(checkpoints: Ints, since: object, until: object) -> tuple[int, int]:
+    """Return the positions of the checkpoints nearest to two rounds, the first before the last.
+
+    Without ``until``, the horizon; without ``since``, the first checkpoint in the two decades before.
+
+    Examples
+    --------
+    >>> span(np.array([1, 10, 100, 1000]), 40, None), span(np.array([1, 10, 100, 1000]), None, None)
+    ((2, 3), (1, 3))
+    """
+    last = len(checkpoints) - 1 if until is None else _nearest("until", checkpoints, until)
+    if since is None:
+        first = int(np.searchsorted(checkpoints, checkpoints[last] / 100))
+        return max(0, min(first, last - 1)), last
+    first = _nearest("since", checkpoints, since)
+    if first >= last:
+        allowed = f"nearest to a checkpoint before {checkpoints[last]}"
+        given = Described(f"{since}, nearest to {checkpoints[first]}")
+        raise invalid("since", "Result.slope", allowed, given)
+    return first, last
+
+
+def _nearest(parameter: str, checkpoints: Ints, given: object) -> int:
+    round_number = as_float(given)
+    if not 1 <= round_number <= checkpoints[-1]:
+        raise invalid(parameter, "Result.slope", f"a round from 1 to {checkpoints[-1]}", given)
+    return int(np.abs(np.log(checkpoints) - math.log(round_number)).argmin())
+
+
+def plus_minus(value: float, error: float) -> str:
+    """Return a value to the digits its error leaves it; alone where the error is unknown.
+
+    Examples
+    --------
+    >>> plus_minus(1234.5678, 0.25), plus_minus(12.3, float("nan")), plus_minus(1.2345e9, 3.21e7)
+    ('1234.57 ± 0.25', '12.30', '1.234e+09 ± 3.2e+07')
+    """
+    if math.isnan(error):
+        return cell(value)
+    if error == 0 or abs(value) >= 1e6 or not 1e-4 <= error < 1e6:
+        return f"{cell(value)} ± {error:.2g}"
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"
+
+
+def round_text(number: int) -> str:
+    """Return a round number as people write it, every digit kept.
+
+    Examples
+    --------
+    >>> round_text(1000), round_text(25_000_000), round_text(1_234_567)
+    ('1000', '2.5e7', '1,234,567')
+    """
+    if number < 10_000:
+        return str(number)
+    mantissa, exponent = f"{number:.2e}".split("e")
+    power = int(exponent)
+    short = mantissa.rstrip("0").rstrip(".")
+    return f"{short}e{power}" if float(f"{mantissa}e{power}") == number else f"{number:,}"
+
+
+def count_text(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with the noun it counts."""
+    return f"{round_text(number)} {one if number == 1 else many or one + 's'}"
+
+
+def _integers(parameter: str, allowed: str, values: object) -> Ints:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise invalid(parameter, "Result", allowed, Described("lists of different lengths")) from error
+    if array.dtype.kind not in "iu":
+        raise invalid(parameter, "Result", allowed, Described(f"values of type {array.dtype}"))
+    kept = array.astype(np.int64, copy=False).view()
+    kept.setflags(write=False)
+    return kept
+
+
+def read_checkpoints(values: object) -> Ints:
+    """Return round numbers as they must be: increasing, from 1 on."""
+    allowed = "a list of increasing round numbers from 1 on"
+    rounds = _integers("checkpoints", allowed, values)
+    if rounds.ndim != 1 or not rounds.size or rounds[0] < 1 or (np.diff(rounds) < 1).any():
+        raise invalid("checkpoints", "Result", allowed, rounds.tolist())
+    return rounds
+
+
+def read_pulls(values: object, policies: int, checkpoints: Ints, arms: int) -> Ints:
+    """Return counts as they must be: of the right shape, never falling, one for every round; read only."""
+    allowed = f"whole numbers of shape ({policies}, runs, {len(checkpoints)}, {arms}), for at least one run"
+    pulls = _integers("pulls", allowed, values)
+    runs = pulls.shape[1] if pulls.ndim == 4 else 0
+    if not runs or pulls.shape != (policies, runs, len(checkpoints), arms):
+        raise invalid("pulls", "Result", allowed, Described(f"shape {pulls.shape}"))
+    if (pulls[:, :, 0] < 0).any() or (pulls[:, :, 1:] < pulls[:, :, :-1]).any():
+        raise invalid("pulls", "Result", "counts that never fall", Described("some that do"))
+    wrong = np.argwhere(pulls.sum(axis=3) != checkpoints)
+    if wrong.size:
+        policy, run, step = wrong[0].tolist()
+        given = Described(f"{pulls[policy, run, step].sum()} after round {checkpoints[step]}")
+        raise invalid("pulls", "Result", "one for every round", given)
+    return pulls
+
+
+def read_runs(values: object, count: int) -> Ints:
+    """Return the numbers of runs, 0, 1, 2, … where none are given."""
+    allowed = f"a different number for each of {count_text(count, 'run')}"
+    runs = _integers("runs", allowed, np.arange(count) if values is None else values)
+    if not runs.size:
+        return np.arange(count)
+    if runs.shape != (count,) or len(np.unique(runs)) < count:
+        raise invalid("runs", "Result", allowed, runs.tolist())
+    return runs

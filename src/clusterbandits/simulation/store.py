@@ -1,0 +1,166 @@
+"""A folder that keeps finished runs: a manifest that says what they are, and a Parquet file for every block.
+
+The folder opens as one table with any Parquet reader, which passes over names that begin with an underscore.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clusterbandits.errors import UnreadableFileError, UnwritableFileError
+from clusterbandits.files import UNFINISHED, whole_file
+from clusterbandits.serial import to_json
+from clusterbandits.simulation.plan import Block, Plan
+from clusterbandits.validate import Described, invalid
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+MANIFEST = "_manifest.json"
+_FORMAT = "clusterbandits runs 1"
+_KEY = b"clusterbandits"
+_COLUMNS = ["policy", "run", "round", "arm", "pulls"]
+
+
+class Store:
+    """The folder of one plan; made where there is none, refused where it holds anything else."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self.folder, self.plan = folder, plan
+        written = json.loads(plan.to_json())
+        self._key = hashlib.sha256(to_json(written).encode()).hexdigest()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            names = sorted(path.name for path in folder.iterdir())
+        except OSError as error:
+            reason = (error.strerror or "an error").lower()
+            raise UnwritableFileError(
+                f"The folder '{folder}' must be writable. Got '{reason}' instead."
+            ) from None
+        if MANIFEST in names:
+            self._check(_read_manifest(folder)["plan"], written)
+        elif any(not name.startswith(UNFINISHED[0]) for name in names):
+            given = Described(f"'{folder}', which has no {MANIFEST} but holds '{names[0]}',")
+            raise invalid("store", "simulate", "an empty or new folder, or one of the same plan", given)
+        else:
+            manifest = {"format": _FORMAT, "versions": _versions(), "plan": written}
+            with whole_file(folder / MANIFEST) as unfinished:
+                unfinished.write_text(to_json(manifest, indent=2) + "\n", encoding="utf-8")
+
+    def _check(self, known: dict[str, Any], written: dict[str, Any]) -> None:
+        different = sorted(key for key in known.keys() | written.keys() if known.get(key) != written.get(key))
+        if different:
+            given = Described(f"'{self.folder}', which holds runs with other {', '.join(different)},")
+            raise invalid("store", "simulate", "an empty or new folder, or one of the same plan", given)
+
+    def check_versions(self) -> None:
+        """Refuse to go on with runs that other versions began: their bits might differ."""
+        begun = _read_manifest(self.folder)["versions"]
+        if begun != _versions() and any(not self._path(block).exists() for block in self.plan.blocks):
+            given = Described(f"'{self.folder}', begun with {_named(begun)},")
+            allowed = f"finished with the versions it was begun with, not {_named(_versions())}"
+            raise invalid("store", "simulate", allowed, given)
+
+    def load(self) -> dict[Block, Ints]:
+        """Return what is there already; anything damaged or foreign among it is named and refused."""
+        blocks = self.plan.blocks
+        expected = {self._path(block).name for block in blocks}
+        for path in sorted(self.folder.glob("*.parquet")):
+            if path.name not in expected:
+                raise UnreadableFileError(
+                    f"The folder '{self.folder}' must hold runs of its plan alone. Got '{path.name}' instead."
+                )
+        return {block: self._read(block) for block in blocks if self._path(block).exists()}
+
+    def save(self, block: Block, pulls: Ints) -> None:
+        """Write a block, whole or not at all."""
+        plan = self.plan
+        rounds, arms = len(plan.checkpoints), len(plan.instance.arms)
+        at = np.indices(pulls.shape, sparse=True)
+        run, step, arm = (part.ravel() for part in np.broadcast_arrays(*at))
+        names = pa.array([str(label) for label in plan.instance.arms])
+        columns = [
+            pa.DictionaryArray.from_arrays(np.zeros(pulls.size, np.int32), [plan.labels[block.policy]]),
+            pa.array(block.first + run),
+            pa.array(np.array(plan.checkpoints)[step]),
+            pa.DictionaryArray.from_arrays(arm.astype(np.int32), names),
+            pa.array(pulls.ravel()),
+        ]
+        about = {"plan": self._key, "block": list(block), "shape": [block.runs, rounds, arms]}
+        table = pa.table(dict(zip(_COLUMNS, columns, strict=True)))
+        marked = table.replace_schema_metadata({_KEY: to_json(about).encode()})
+        with whole_file(self._path(block)) as unfinished:
+            pq.write_table(marked, unfinished, compression="zstd", write_page_checksum=True)
+
+    def _path(self, block: Block) -> Path:
+        return self.folder / f"policy-{block.policy}-runs-{block.first:06d}.parquet"
+
+    def _read(self, block: Block) -> Ints:
+        path = self._path(block)
+        try:
+            table = pq.read_table(path, page_checksum_verification=True)
+            about = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise self._bad(path, "a whole Parquet file", type(error).__name__) from None
+        shape = (block.runs, len(self.plan.checkpoints), len(self.plan.instance.arms))
+        if about != {"plan": self._key, "block": list(block), "shape": list(shape)}:
+            raise self._bad(path, "a block of this plan", "another")
+        if table.column_names != _COLUMNS or table.num_rows != np.prod(shape):
+            raise self._bad(path, f"a table of {', '.join(_COLUMNS)}", f"{table.num_rows} other rows")
+        pulls: Ints = table.column("pulls").to_numpy().astype(np.int64).reshape(shape)
+        if (pulls.sum(axis=2) != np.array(self.plan.checkpoints)).any():
+            raise self._bad(path, "pulls that add up to their rounds", "others")
+        return pulls
+
+    def _bad(self, path: Path, expected: str, given: str) -> UnreadableFileError:
+        return UnreadableFileError(
+            f"The file '{path}' must be {expected}. Got {given} instead; "
+            "delete it to have its runs played again."
+        )
+
+
+def read_plan(folder: Path) -> Plan:
+    """Return the plan a folder holds runs of."""
+    try:
+        return Plan.of_dict(_read_manifest(folder)["plan"])
+    except (KeyError, TypeError, AttributeError) as error:
+        path = folder / MANIFEST
+        raise UnreadableFileError(
+            f"The file '{path}' must hold a whole plan. Got {error!r} instead."
+        ) from None
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise UnreadableFileError(f"The file '{path}' must be readable. Got '{reason}' instead.") from None
+    except ValueError:
+        raise UnreadableFileError(f"The file '{path}' must be JSON. Got other text instead.") from None
+    keys = {"format", "versions", "plan"}
+    if not isinstance(manifest, dict) or set(manifest) != keys or manifest["format"] != _FORMAT:
+        raise UnreadableFileError(
+            f"The file '{path}' must be the manifest of a store. Got other data instead."
+        )
+    return manifest
+
+
+def _versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("clusterbandits", "numpy", "numba")}
+
+
+def _named(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())

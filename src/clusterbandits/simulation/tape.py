@@ -1,0 +1,86 @@
+"""A policy played against rewards that are fixed beforehand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterbandits.policies import Policy
+from clusterbandits.simulation.loop import (
+    OUT_OF_TAPE,
+    PAUSED,
+    ROUND,
+    STEPS,
+    Record,
+    Rewards,
+    Rules,
+    advance,
+    new_cursor,
+)
+from clusterbandits.validate import Described, invalid, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def play(
+    policy: Policy, tape: ArrayLike, horizon: int | None = None, stepwise: bool = False
+) -> NDArray[np.int64]:
+    """Return the number of the arm played in every round against fixed rewards.
+
+    The policy is played from its first round on; what it was told online is left alone.
+
+    Parameters
+    ----------
+    policy
+        The policy to play.
+    tape
+        ``tape[k, i]`` is what pull i of arm k pays, both counted from 0.
+    horizon
+        How many rounds; by default as many as the tape has columns.
+    stepwise
+        Choose anew in every round instead of holding an arm while the choice is certain. The arms are the
+        same; it only takes longer.
+
+    Examples
+    --------
+    >>> from clusterbandits import Clusters, KLUCB
+    >>> play(KLUCB(Clusters([2], widths=1)), [[0, 1, 0, 0], [1, 1, 0, 1]]).tolist()
+    [0, 1, 1, 1]
+    """
+    if not isinstance(policy, Policy):
+        raise invalid("policy", "play", "a policy", policy)
+    paid = _read_tape(policy, tape)
+    rounds = paid.shape[1] if horizon is None else whole("horizon", "play", horizon, least=1)
+    arms = paid.shape[0]
+    state, cursor = policy.fresh_state(), new_cursor()
+    nothing = np.zeros(arms)
+    first = np.zeros(arms, dtype=np.int64)
+    rewards = Rewards(policy.family.law, nothing, np.random.default_rng(0), paid, first)
+    path = np.zeros(rounds, dtype=np.int64)
+    record = Record(np.zeros(0, dtype=np.int64), np.zeros((0, arms), dtype=np.int64), path)
+    ended = PAUSED
+    while ended == PAUSED:
+        ended = advance(state, rewards, record, cursor, Rules(rounds, bool(stepwise)), STEPS)
+    if ended == OUT_OF_TAPE:
+        short = policy.clusters.arms[int(state.pulls.argmax())]
+        given = Described(
+            f"{paid.shape[1]} rewards of arm {short!r}, all used by round {int(cursor[ROUND])},"
+        )
+        raise invalid("tape", "play", f"long enough for {rounds} rounds", given)
+    return path
+
+
+def _read_tape(policy: Policy, tape: ArrayLike) -> NDArray[np.float64]:
+    arms = len(policy.clusters.arms)
+    allowed = f"a table of numbers with a row for each of {arms} arms and at least one column"
+    try:
+        paid = np.array(tape, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise invalid("tape", "play", allowed, tape) from None
+    if paid.ndim != 2 or paid.shape[0] != arms or not paid.shape[1]:
+        raise invalid("tape", "play", allowed, Described(f"shape {paid.shape}"))
+    for reward in np.unique(paid).tolist():
+        policy.family.read_total(reward, 1, "play")
+    return paid

@@ -1,0 +1,174 @@
+"""Many independent runs on all cores, with the same bits for any number of workers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterbandits.families.family import MOST_COUNT
+from clusterbandits.pairing import paired_clusters
+from clusterbandits.policies import Policy, policy
+from clusterbandits.simulation.checkpoints import read_checkpoints
+from clusterbandits.simulation.crew import Foreign, Ledger, Threads, play_missing
+from clusterbandits.simulation.plan import Plan
+from clusterbandits.validate import LARGEST_SEED, Described, invalid, is_list, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from concurrent.futures import Executor
+
+    from clusterbandits.clusters import Clusters
+    from clusterbandits.instance import Instance
+    from clusterbandits.simulation.progress import Listener
+    from clusterbandits.simulation.results import Result
+    from clusterbandits.simulation.store import Store
+
+
+def simulate(
+    instance: Instance,
+    policies: object,
+    horizon: int,
+    runs: int = 48,
+    seed: int = 0,
+    *,
+    clusters: Clusters | None = None,
+    workers: int | None = None,
+    checkpoints: object = None,
+    executor: Executor | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: Listener | None = None,
+    paired: bool = False,
+    stepwise: bool = False,
+) -> Result:
+    """Play policies against an instance in independent runs, exactly.
+
+    Parameters
+    ----------
+    instance
+        The truth.
+    policies
+        A policy or a list of them; names such as ``"clus-ucb:a=5"`` are made with ``clusters``.
+    horizon
+        The number of rounds, 10¹⁵ at most. Cost grows far slower: what is certain is played at once.
+    runs
+        The number of independent runs.
+    seed
+        Decides all randomness, together with the run and the policy's label.
+    clusters
+        What policies given by name know; by default the instance's groups with their true spans.
+    workers
+        Threads; by default one for every core. The result does not depend on it.
+    checkpoints
+        Rounds at which pulls are written down: by default ten a decade, log-spaced, with round 1 and the
+        horizon; a number for so many; or the rounds.
+    executor
+        Any ``concurrent.futures.Executor`` to play in instead of threads of its own.
+    store
+        A folder that keeps runs as they finish and from which an interrupted simulation goes on.
+    progress
+        Called now and then with a ``Progress``.
+    paired
+        Let all policies of a run meet the same rewards: pull i of an arm pays each of them the same. Every
+        reward is then drawn one by one, so cost grows with the horizon.
+    stepwise
+        Choose in every round. The law of the result is the same; it only takes longer.
+
+    Raises
+    ------
+    SimulationInterrupted
+        On Ctrl-C, a KeyboardInterrupt that carries what is done as ``result``.
+
+    Examples
+    --------
+    >>> from clusterbandits import Instance
+    >>> instance = Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+    >>> result = simulate(instance, ["kl-ucb", "clus-ucb"], horizon=10**4, runs=8, seed=1)
+    >>> result
+    <Result: kl-ucb, clus-ucb, 8 runs of 1e4 rounds>
+    >>> bool(result.mean("clus-ucb")[-1] < result.mean("kl-ucb")[-1])
+    True
+    """
+    settings = {"horizon": horizon, "runs": runs, "seed": seed, "checkpoints": checkpoints}
+    plan = _plan(instance, _policies(instance, policies, clusters), settings, bool(paired), bool(stepwise))
+    threads = _cores() if workers is None else whole("workers", "simulate", workers, least=1, most=1024)
+    if executor is not None and not hasattr(executor, "submit"):
+        raise invalid("executor", "simulate", "a concurrent.futures.Executor", executor)
+    if progress is not None and not callable(progress):
+        raise invalid("progress", "simulate", "a function of a Progress", progress)
+    ledger = Ledger(plan, None if store is None else _open(Path(store), plan))
+    crew = Threads(plan, threads, ledger.tally) if executor is None else Foreign(plan, executor, ledger.tally)
+    play_missing(ledger, crew, progress)
+    return ledger.result("simulate")
+
+
+def load_result(store: str | os.PathLike[str]) -> Result:
+    """Return the result that a folder holds: the runs that every policy has finished.
+
+    Parameters
+    ----------
+    store
+        The folder given to ``simulate`` as ``store``.
+    """
+    from clusterbandits.simulation.store import Store, read_plan
+
+    folder = Path(store)
+    return Ledger(read_plan(folder), Store(folder, read_plan(folder))).result("load_result")
+
+
+def _open(folder: Path, plan: Plan) -> Store:
+    from clusterbandits.simulation.store import Store
+
+    store = Store(folder, plan)
+    store.check_versions()
+    return store
+
+
+def _plan(
+    instance: Instance,
+    policies: tuple[Policy, ...],
+    settings: Mapping[str, object],
+    paired: bool,
+    stepwise: bool,
+) -> Plan:
+    horizon = whole("horizon", "simulate", settings["horizon"], least=1)
+    family, best = instance.family, instance.best_mean
+    if family.counts and horizon * best > MOST_COUNT:
+        raise invalid(
+            "horizon", "simulate", f"at most {MOST_COUNT / best:.3g} for a mean of {best:g}", horizon
+        )
+    return Plan(
+        instance=instance,
+        policies=policies,
+        horizon=horizon,
+        runs=whole("runs", "simulate", settings["runs"], least=1, most=10**6),
+        seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),
+        checkpoints=read_checkpoints(settings["checkpoints"], horizon),
+        paired=paired,
+        stepwise=stepwise,
+    )
+
+
+def _policies(instance: Instance, given: object, clusters: Clusters | None) -> tuple[Policy, ...]:
+    known = paired_clusters(instance, clusters, "simulate")
+    listed = list(given) if is_list(given) else [given]
+    made = [policy(one, known, family=instance.family) if isinstance(one, str) else one for one in listed]
+    if not made:
+        raise invalid("policies", "simulate", "at least one policy", given)
+    chosen: list[Policy] = []
+    for one in made:
+        if not isinstance(one, Policy):
+            raise invalid("policies", "simulate", "policies or their names", one)
+        paired_clusters(instance, one.clusters, "simulate")
+        if not one.family.includes(instance.family):
+            allowed = f"made for {instance.family.name} rewards, as in family={instance.family.spec!r}"
+            raise invalid("policies", "simulate", allowed, Described(f"{one.label} for {one.family.name}"))
+        if one.label in [other.label for other in chosen]:
+            allowed = "called by different labels, as in label='wide'"
+            raise invalid("policies", "simulate", allowed, Described(f"{one.label!r} twice"))
+        chosen.append(one)
+    return tuple(chosen)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
