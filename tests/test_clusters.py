@@ -131,6 +131,76 @@ def test_fits_takes_grouped_means() -> None:
     assert clusters.fits(np.array([0.1, 0.5, 0.9])).spans == pytest.approx((0.8, 0.0))
 
 
+def test_one_more_arm_stands_behind_the_others() -> None:
+    clusters = Clusters(RED_BLUE, widths=[0.03, math.inf])
+    more = clusters.with_arm("f", "red")
+    assert more.arms == ("a", "b", "c", "d", "e", "f")
+    assert (more.names, more.sizes, more.widths) == (("red", "blue"), (4, 2), (0.03, math.inf))
+    assert (more.members("red"), more.members("blue")) == (("a", "b", "c", "f"), ("d", "e"))
+    assert clusters == Clusters(RED_BLUE, widths=[0.03, math.inf])
+    assert Clusters([2, 1], widths=0.1).with_arm(3, 0) == Clusters.from_labels([0, 0, 1, 0], widths=0.1)
+
+
+def test_one_arm_less() -> None:
+    clusters = Clusters(RED_BLUE, widths=[0.03, math.inf])
+    less = clusters.without_arm("b")
+    assert less == Clusters({"red": ["a", "c"], "blue": ["d", "e"]}, widths=[0.03, math.inf])
+    assert clusters == Clusters(RED_BLUE, widths=[0.03, math.inf])
+    assert Clusters([2, 1], widths=0.1).without_arm(0).arms == (1, 2)
+
+
+def test_a_cluster_goes_with_its_last_arm() -> None:
+    clusters = Clusters({"red": ["a"], "blue": ["b", "c"], "green": ["d"]}, widths=[0.1, 0.2, 0.3])
+    less = clusters.without_arm("a")
+    assert (less.names, less.widths, less.arms) == (("blue", "green"), (0.2, 0.3), ("b", "c", "d"))
+    assert less.without_arm("b").without_arm("c") == Clusters({"green": ["d"]}, widths=0.3)
+
+
+@given(any_clusters(), st.data())
+def test_an_arm_that_comes_and_goes_leaves_no_trace(clusters: Clusters, data: st.DataObject) -> None:
+    arm = data.draw(labels.filter(lambda label: label not in clusters.arms))
+    name = data.draw(st.sampled_from(clusters.names))
+    more = clusters.with_arm(arm, name)
+    assert more.arms == (*clusters.arms, arm)
+    assert more.widths == clusters.widths
+    assert more.without_arm(arm) == clusters
+    assert Clusters.from_json(more.to_json()) == more
+
+
+@given(any_clusters(), st.data())
+def test_removing_an_arm_keeps_all_others_as_they_were(clusters: Clusters, data: st.DataObject) -> None:
+    arm = data.draw(st.sampled_from(clusters.arms))
+    if len(clusters.arms) == 1:
+        with pytest.raises(InvalidInputError):
+            clusters.without_arm(arm)
+        return
+    less = clusters.without_arm(arm)
+    assert less.arms == tuple(label for label in clusters.arms if label != arm)
+    width = dict(zip(clusters.names, clusters.widths, strict=True))
+    left = {name: [label for label in clusters.members(name) if label != arm] for name in clusters.names}
+    assert set(less.names) == {name for name, members in left.items() if members}
+    for name, declared in zip(less.names, less.widths, strict=True):
+        assert (list(less.members(name)), declared) == (left[name], width[name])
+
+
+NO_LABELS: list[Any] = [None, 1.5, ["a"], {}, ("a",), math.nan, b"a", np.array(["a", "b"]), np.array([0, 1])]
+
+
+@pytest.mark.parametrize("label", NO_LABELS, ids=repr)
+def test_what_is_no_label_is_neither_added_nor_removed(label: Any) -> None:
+    clusters = Clusters(RED_BLUE, widths=0.1)
+    calls: list[Any] = [
+        lambda: clusters.with_arm(label, "red"),
+        lambda: clusters.with_arm("f", label),
+        lambda: clusters.without_arm(label),
+        lambda: clusters.members(label),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidInputError) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -189,6 +259,26 @@ def test_fits_takes_grouped_means() -> None:
             "'arms' parameter of Clusters must be one label for each of 1 arms. Got 2",
         ),
         (
+            lambda: Clusters(RED_BLUE, 0.1).with_arm("a", "blue"),
+            "'arms' parameter of Clusters.with_arm must be labels that are all different. Got 'a' twice",
+        ),
+        (
+            lambda: Clusters(RED_BLUE, 0.1).with_arm("f", "violet"),
+            "one of 'red', 'blue'. Got 'violet' instead.",
+        ),
+        (
+            lambda: Clusters(RED_BLUE, 0.1).with_arm(True, "red"),
+            "'arms' parameter of Clusters.with_arm must be made of labels that are text or whole numbers",
+        ),
+        (
+            lambda: Clusters(RED_BLUE, 0.1).without_arm("f"),
+            "'arm' parameter of Clusters.without_arm must be one of several arms, so that one is left.",
+        ),
+        (
+            lambda: Clusters([["a"]], 0.1).without_arm("a"),
+            "one of several arms, so that one is left. Got 'a'",
+        ),
+        (
             lambda: Clusters([2], 0.1).members(5),
             "'name' parameter of Clusters.members must be one of 0. Got 5",
         ),
@@ -204,6 +294,10 @@ def test_fits_takes_grouped_means() -> None:
             "a mapping with exactly the keys clusters, arms, membership, widths",
         ),
         (lambda: Clusters.from_json('{"arms": []}'), "a mapping with exactly the keys"),
+        (
+            lambda: Clusters.from_json('{"clusters": [], "arms": [], "membership": [], "widths": []}'),
+            "parameter of Clusters must be ",
+        ),
         (
             lambda: Clusters.from_json(
                 '{"clusters": [0, 0], "arms": [0, 1], "membership": [0, 1], "widths": 1}'

@@ -99,7 +99,7 @@ class Clusters:
 
     def members(self, name: Label) -> tuple[Label, ...]:
         """Return the arms of one cluster."""
-        if name not in self.names:
+        if not (isinstance(name, str | int) and name in self.names):
             raise invalid("name", "Clusters.members", f"one of {', '.join(map(repr, self.names))}", name)
         return self.partition.groups[name]
 
@@ -111,13 +111,15 @@ class Clusters:
         >>> Clusters({"red": ["a", "b"], "blue": ["c"]}, widths=0.1).with_arm("d", "red").members("red")
         ('a', 'b', 'd')
         """
-        self.members(cluster)
+        if not (isinstance(cluster, str | int) and cluster in self.names):
+            known = ", ".join(map(repr, self.names))
+            raise invalid("cluster", "Clusters.with_arm", f"one of {known}", cluster)
         labels = [*self.partition.cluster_names, cluster]
         return self._regrouped(Partition.of_labels(labels, [*self.arms, arm], "Clusters.with_arm"))
 
     def without_arm(self, arm: Label) -> Clusters:
         """Return these clusters without an arm; a cluster goes with its last one."""
-        if arm not in self.arms or len(self.arms) == 1:
+        if not (isinstance(arm, str | int) and arm in self.arms) or len(self.arms) == 1:
             allowed = "one of several arms, so that one is left"
             raise invalid("arm", "Clusters.without_arm", allowed, arm)
         left = [k for k, label in enumerate(self.arms) if label != arm]

@@ -31,6 +31,9 @@ F = TypeVar("F")
 KERNEL_ROOMS = ("compiled.py", "families", "policies", "simulation")
 
 
+_OPTIONS = {"error_model": "numpy", "nogil": True}
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function for use by people and by other kernels.
 
@@ -44,7 +47,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a small function into every kernel that calls it: the call would cost more than its work."""
-    return _compiled(function, _nrt=False, forceinline=True)
+    if numba.config.DISABLE_JIT:
+        return function
+    return cast("Callable[P, R]", numba.njit(inline="always", **_OPTIONS, _nrt=False)(function))
 
 
 def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -58,7 +63,7 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     folder = cache_folder()
     chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
     try:
-        compile_it = numba.njit(cache=folder is not None, error_model="numpy", nogil=True, **options)
+        compile_it = numba.njit(cache=folder is not None, **_OPTIONS, **options)
         return cast("Callable[P, R]", compile_it(function))
     finally:
         numba.config.CACHE_DIR = chosen

@@ -88,7 +88,7 @@ class Partition:
         arms = _distinct("arms", _labels("arms", data["arms"], owner), owner)
         given = _labels("membership", data["membership"], owner)
         numbers = tuple(whole("membership", owner, c, least=0) for c in given)
-        if len(numbers) != len(arms) or set(numbers) != set(range(len(names))):
+        if not arms or len(numbers) != len(arms) or set(numbers) != set(range(len(names))):
             allowed = f"a cluster number below {len(names)} for each of {len(arms)} arms, none left empty"
             raise invalid("membership", owner, allowed, given)
         return cls(names, arms, numbers)

@@ -10,6 +10,8 @@ from clusterbandits.families.relative_entropy import relative_entropy, root_abov
 #: From here on x/y = exp(−1 − level) to all digits, and would soon be below all floats.
 _STEEP = 600.0
 _LARGEST_EXPONENT = 709.0
+#: A total this small, from a tiny shape, would round to 0, which no reward of this family is.
+_SMALLEST = 1e-100
 
 
 @kernel
@@ -48,4 +50,4 @@ def lower(x: float, level: float) -> float:
 @kernel
 def total(rng: np.random.Generator, mean: float, pulls: int, weight: float) -> float:
     """Draw the sum of that many rewards: one Gamma."""
-    return rng.gamma(pulls * weight, mean / weight)
+    return max(rng.gamma(pulls * weight, mean / weight), _SMALLEST)

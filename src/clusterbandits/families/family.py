@@ -154,6 +154,11 @@ class Family:
         return given
 
 
+def _rounding(pulls: int) -> float:
+    """Return the factor by which a sum of so many floats may be off."""
+    return 1.0 if pulls == 1 else 1.0 + 1e-9
+
+
 def _worst(values: Floats, good: NDArray[np.bool_]) -> float:
     return float(values[~good].flat[0])
 
@@ -215,12 +220,12 @@ class Gaussian(Family):
     code = law.GAUSSIAN
     low, high, domain = -LARGEST_MEAN, LARGEST_MEAN, f"from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
     nonnegative = False
-    support = "a finite number"
+    support = f"a number of at most {LARGEST_MEAN:g} in size"
     also = ("bernoulli", "poisson", "exponential")
 
     def supports(self, total: float, pulls: int) -> bool:
         """Tell whether that many rewards can sum to that total."""
-        return abs(total) <= pulls * LARGEST_MEAN
+        return abs(total) <= pulls * _rounding(pulls) * LARGEST_MEAN
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
@@ -255,7 +260,7 @@ class Poisson(Family):
 
     def supports(self, total: float, pulls: int) -> bool:
         """Tell whether that many rewards can sum to that total."""
-        return 0.0 <= total <= pulls * LARGEST_MEAN and total.is_integer()
+        return 0.0 <= total <= pulls * LARGEST_MEAN and float(total).is_integer()
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
@@ -285,15 +290,16 @@ class Exponential(Family):
     code = law.EXPONENTIAL
     low, high, domain = 1 / LARGEST_MEAN, LARGEST_MEAN, f"from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
     nonnegative = True
-    support = "a number above 0"
+    support = f"a number from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
 
     def supports(self, total: float, pulls: int) -> bool:
         """Tell whether that many rewards can sum to that total."""
-        return pulls / LARGEST_MEAN <= total <= pulls * LARGEST_MEAN
+        least, most = pulls / _rounding(pulls) / LARGEST_MEAN, pulls * _rounding(pulls) * LARGEST_MEAN
+        return least <= total <= most
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
-        return rng.gamma(self.shape, mean / self.shape, count)
+        return np.maximum(rng.gamma(self.shape, mean / self.shape, count), self.low)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", between("shape", "Exponential", self.shape, 1e-50, 1e50))

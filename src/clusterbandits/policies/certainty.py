@@ -9,11 +9,13 @@ E = f(n) − (what its mates argue against w). For any x₀ that evidence is, ex
 linear in pulls t and total s but for a last term, which is at most R while s/t stays near x₀. So the arm is
 ahead as long as t ≤ (E − R + s Δθ) / h. No reward is below 0, so the total of today bounds the pulls up to
 which that is certain: a certificate is made once, with x₀ the mean at that time, and serves many holds.
+An arm far ahead needs less: its evidence is within E as long as its mean stays above some x < w.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import GAUSSIAN, Law, divergence, natural_gap, variance
@@ -40,6 +42,15 @@ _RISE, _CURVATURE = 1.0 / 16.0, 1.0 / 64.0
 #: The most by which the logarithm of the round may grow under one certificate.
 _LONGEST = 0.1
 _ROUNDING = 1e-12
+_MOST_TRIES = 20
+
+
+class Budget(NamedTuple):
+    """How much evidence an arm may have against w, how much is left of that, and for up to how many pulls."""
+
+    evidence: float
+    lead: float
+    most_pulls: float
 
 
 @inner_kernel
@@ -64,9 +75,13 @@ def certain_rounds(state: IndexState, arm: int, n: int) -> int:
     """Return for how many rounds from n on the arm, which is selected in round n, is certain."""
     if state.pulls.size == 1:
         return FOREVER
-    if not is_certain(state, n) and not _certify(state, arm, n):
-        return 1
-    return 1 + min(int(spare_rounds(state, arm)), int(state.memory[HELD_UNTIL]) - n)
+    held = state.memory[HELD] == arm and n <= state.memory[HELD_UNTIL]
+    spare = spare_rounds(state, arm) if held else -1.0
+    if not spare >= 0.0:
+        if not _certify(state, arm, n):
+            return 1
+        spare = spare_rounds(state, arm)
+    return 1 + int(min(spare, float(state.memory[HELD_UNTIL] - n)))
 
 
 @kernel
@@ -80,21 +95,32 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
     rival, w = _just_above_rivals(state, arm, level)
     width = width_of(state, arm)
     mean = state.totals[arm] / state.pulls[arm]
-    own, own_slope = against(state.law, state.pulls[arm], mean, w, 0.0)
+    own, _ = against(state.law, state.pulls[arm], mean, w, 0.0)
     mates, mates_slope = mates_against(state, arm, w, width, 0.0)
     lead = level - own - mates
     if not (lead > 0.0 and 0.0 < w < math.inf):
         return False
-    if mean < w and lead < _price(state.law, mean, w)[0]:
+    if lead < 0.5 * level and lead < _price(state.law, mean, w)[0]:
         return False
-    rise = state.lines[rival, RATE] * (own_slope + mates_slope) * (1.0 + state.a)
-    until = n + int(n * min(_LONGEST, _RISE * lead / rise if rise > 0.0 else _LONGEST))
+    rate = state.lines[rival, RATE] * (1.0 + state.a)
+    room = _room_to_rise(state, arm, w, lead, mates_slope)
+    until = n + int(n * min(_LONGEST, room / rate if rate > 0.0 else _LONGEST))
     _, w = _just_above_rivals(state, arm, threshold(until, state.a))
     budget = level - mates_against(state, arm, w, width, 0.0)[0]
     if not (w < math.inf and _write(state, arm, w, budget, float(state.pulls[arm] + until - n))):
         return False
     state.memory[HELD], state.memory[HELD_UNTIL] = arm, until
     return spare_rounds(state, arm) >= 1.0
+
+
+@kernel
+def _room_to_rise(state: IndexState, arm: int, w: float, lead: float, mates_slope: float) -> float:
+    """Return by how much w may rise until that has cost its share of the lead: evidence is quadratic."""
+    pulls = state.pulls[arm]
+    apart = w - state.totals[arm] / pulls
+    share = _RISE * lead
+    room = math.sqrt(max(apart, 0.0) ** 2 + 2.0 * share * max(variance(state.law, w), 0.0) / pulls) - apart
+    return min(room, share / mates_slope) if mates_slope > 0.0 else room
 
 
 @kernel
@@ -116,32 +142,51 @@ def _price(law: Law, mean: float, w: float) -> tuple[float, float]:
 @kernel
 def _write(state: IndexState, arm: int, w: float, budget: float, most_pulls: float) -> bool:
     """Write down up to which number of pulls the arm's own evidence against w is within budget."""
-    paper, law = state.certificate, state.law
-    pulls = float(state.pulls[arm])
+    law, pulls = state.law, float(state.pulls[arm])
     mean = state.totals[arm] / pulls
-    paper[HIGHEST] = math.inf
-    lowest = _least_mean(state, arm, w)
-    if mean >= w:
-        # No evidence at all as long as the mean stays above w.
-        paper[PULLS], paper[PULLS_A_REWARD] = -_ROUNDING * most_pulls, 1.0 / w
+    lead = budget if mean >= w else budget - pulls * divergence(law, mean, w, w - mean)
+    if not lead > 0.0:
+        return False
+    if lead > 0.5 * budget:
+        lowest = _write_by_mean(state, w, budget / most_pulls)
     else:
-        per_pull, tilt = _price(law, mean, w)
-        lead = budget - pulls * divergence(law, mean, w, w - mean)
-        if not lead > 0.0:
-            return False
-        if mean > 0.0:
-            aside = math.sqrt(2.0 * _CURVATURE * lead * variance(law, mean) / most_pulls)
-            aside = min(aside, 0.5 * mean, w - mean)
-            low, high = mean - aside, mean + aside
-            below, above = divergence(law, low, mean, aside), divergence(law, high, mean, -aside)
-            budget -= most_pulls * max(below, above)
-            paper[HIGHEST] = high
-            lowest = max(lowest, low)
-        budget -= _ROUNDING * (budget + per_pull * most_pulls)
-        paper[PULLS], paper[PULLS_A_REWARD] = budget / per_pull, tilt / per_pull
-    paper[PULLS_BY_MEAN] = 0.0 if lowest > 0.0 else math.inf
-    paper[PULLS_A_MEAN] = 1.0 / lowest if lowest > 0.0 else 0.0
+        lowest = _write_by_evidence(state, mean, w, Budget(budget, lead, most_pulls))
+    lowest = max(lowest, _least_mean(state, arm, w))
+    state.certificate[PULLS_BY_MEAN] = 0.0 if lowest > 0.0 else math.inf
+    state.certificate[PULLS_A_MEAN] = 1.0 / lowest if lowest > 0.0 else 0.0
     return True
+
+
+@kernel
+def _write_by_mean(state: IndexState, w: float, a_pull: float) -> float:
+    """Write only that d(mean, w) must stay within ``a_pull``; return the lowest mean for which it does."""
+    paper = state.certificate
+    paper[PULLS], paper[PULLS_A_REWARD], paper[HIGHEST] = math.inf, 0.0, math.inf
+    below = min(math.sqrt(2.0 * a_pull * variance(state.law, w)), w)
+    for _ in range(_MOST_TRIES):
+        lowest = max(w - below, 0.0)
+        if lowest < w and divergence(state.law, lowest, w, below) <= a_pull * (1.0 - _ROUNDING):
+            return lowest
+        below *= 0.9
+    return w
+
+
+@kernel
+def _write_by_evidence(state: IndexState, mean: float, w: float, budget: Budget) -> float:
+    """Write the linear condition, with x₀ the mean; return the lowest mean it holds for."""
+    paper, law, left, lowest = state.certificate, state.law, budget.evidence, 0.0
+    per_pull, tilt = _price(law, mean, w)
+    paper[HIGHEST] = math.inf
+    if mean > 0.0:
+        aside = math.sqrt(2.0 * _CURVATURE * budget.lead * variance(law, mean) / budget.most_pulls)
+        aside = min(aside, 0.5 * mean, w - mean)
+        lowest, paper[HIGHEST] = mean - aside, mean + aside
+        below = divergence(law, lowest, mean, aside)
+        above = divergence(law, paper[HIGHEST], mean, -aside)
+        left -= budget.most_pulls * max(below, above)
+    left -= _ROUNDING * (left + per_pull * budget.most_pulls)
+    paper[PULLS], paper[PULLS_A_REWARD] = left / per_pull, tilt / per_pull
+    return lowest
 
 
 @kernel

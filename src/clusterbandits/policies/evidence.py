@@ -95,6 +95,16 @@ def index(state: IndexState, arm: int, level: float, width: float) -> float:
 
 
 @kernel
+def mates_shares(state: IndexState, arm: int, q: float, width: float, level: float) -> None:
+    """Write into ``state.indices`` what share of the threshold every arm argues against the arm's mean q."""
+    for other in range(state.pulls.size):
+        state.indices[other] = 0.0
+        if other != arm and state.cluster[other] == state.cluster[arm] and width < math.inf:
+            mean = state.totals[other] / state.pulls[other]
+            state.indices[other] = against(state.law, state.pulls[other], mean, q - width, 0.0)[0] / level
+
+
+@kernel
 def _unopposed(state: IndexState, arm: int, width: float) -> float:
     """Return the largest q against which neither the arm nor any mate has evidence."""
     least = state.totals[arm] / state.pulls[arm]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterbandits.compiled import inner_kernel
+from clusterbandits.compiled import kernel
 from clusterbandits.policies.certainty import certain_rounds, is_certain
 from clusterbandits.policies.evidence import threshold
 from clusterbandits.policies.protocol import KERNELS, Kernels
@@ -10,7 +10,7 @@ from clusterbandits.policies.race import choose
 from clusterbandits.policies.state import HELD, LAST, NOBODY, UNPULLED, UNTIL, IndexState
 
 
-@inner_kernel
+@kernel
 def select(state: IndexState, n: int) -> int:
     """Return the first arm never pulled, the arm kept until the next refresh, or the largest index."""
     memory = state.memory
@@ -29,7 +29,7 @@ def select(state: IndexState, n: int) -> int:
     return int(memory[LAST])
 
 
-@inner_kernel
+@kernel
 def hold(state: IndexState, arm: int, n: int, limit: int) -> int:
     """Return for how many rounds the arm is certain, up to a refresh that might choose another."""
     memory = state.memory
@@ -44,7 +44,7 @@ def hold(state: IndexState, arm: int, n: int, limit: int) -> int:
     return min(int(memory[UNTIL]) - n, limit)
 
 
-@inner_kernel
+@kernel
 def update(state: IndexState, arm: int, pulls: int, total: float) -> None:
     """Add to the arm's statistics; lines of its cluster no longer hold, nor a certificate for another arm."""
     if state.pulls[arm] == 0 and pulls > 0:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, cast
 
+from clusterbandits.families.law import lower, upper
 from clusterbandits.policies import index_kernels
-from clusterbandits.policies.evidence import index, threshold
+from clusterbandits.policies.evidence import index, mates_shares, threshold
 from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.race import follow_leader, width_of
+from clusterbandits.policies.race import follow_leader, leading_width
 from clusterbandits.policies.state import HELD, LAST, NOBODY, UNPULLED, UNTIL, IndexState
-from clusterbandits.validate import between, check_keys, whole
+from clusterbandits.validate import MOST_ROUNDS, between, check_keys, whole
 
 if TYPE_CHECKING:
     from clusterbandits.partition import Label
@@ -66,40 +67,43 @@ class IndexPolicy(Policy):
         if not pulls:
             return ArmView(label, cluster, 0, index=math.inf)
         mean = float(state.totals[number]) / pulls
-        family = self.family
-        low, high = family.lower(mean, level / pulls), family.upper(mean, level / pulls)
+        low, high = lower(state.law, mean, level / pulls), upper(state.law, mean, level / pulls)
         if state.memory[UNPULLED]:
             return ArmView(label, cluster, pulls, mean, low, high)
-        width = width_of(state, number)
-        value = float(index(state, number, level, width))
+        value = float(index(state, number, level, leading_width(state, number)))
         return ArmView(
             label, cluster, pulls, mean, low, high, value, self._opponents(state, number, value, level)
         )
 
     def _opponents(self, state: IndexState, number: int, value: float, level: float) -> dict[Label, float]:
-        """Return which mates argue against the arm's index, each with its share of the threshold."""
-        width = width_of(state, number)
-        shares = {}
-        for mate, label in enumerate(self.clusters.arms):
-            if mate != number and state.cluster[mate] == state.cluster[number]:
-                mean = float(state.totals[mate]) / int(state.pulls[mate])
-                share = int(state.pulls[mate]) * self.family.divergence_above(mean, value, width) / level
-                if share > 0:
-                    shares[label] = float(share)
-        return dict(sorted(shares.items(), key=lambda one: -one[1]))
+        """Return which mates argue against the arm's index, strongest first, each with its share of f(n)."""
+        mates_shares(state, number, value, leading_width(state, number), level)
+        shares, arms = state.indices.tolist(), self.clusters.arms
+        order = sorted(range(len(arms)), key=lambda k: -shares[k])
+        return {arms[k]: shares[k] for k in order if shares[k] > 0}
 
     def _remember_choice(self, state: State) -> None:
         chosen, kept = cast("IndexState", state).memory, cast("IndexState", self._live).memory
         kept[LAST], kept[UNTIL], kept[HELD] = chosen[LAST], chosen[UNTIL], NOBODY
+
+    def _forget_cancelled(self) -> None:
+        state = cast("IndexState", self._live)
+        if state.memory[UNTIL] - state.refresh >= self._next_round:
+            state.memory[LAST], state.memory[UNTIL] = NOBODY, 0
 
     def _last_choice(self) -> dict[str, Any]:
         memory = cast("IndexState", self._live).memory
         last = int(memory[LAST])
         return {"last": None if last == NOBODY else self.clusters.arms[last], "until": int(memory[UNTIL])}
 
-    def _restore_choice(self, data: dict[str, Any], owner: str) -> None:
+    def _check_choice(self, data: object, owner: str) -> None:
         check_keys(["last", "until"], owner, data)
+        choice = cast("dict[str, Any]", data)
+        if choice["last"] is not None:
+            self._number(choice["last"], owner)
+        whole("until", owner, choice["until"], least=0, most=2 * MOST_ROUNDS)
+
+    def _restore_choice(self, data: dict[str, Any]) -> None:
         memory = cast("IndexState", self._live).memory
-        last = NOBODY if data["last"] is None else self._numbers.get(data["last"], NOBODY)
-        until = whole("until", owner, data["until"], least=0)
-        memory[LAST], memory[UNTIL] = last, until if last != NOBODY else 0
+        if data.get("last") is not None:
+            memory[LAST], memory[UNTIL] = self._numbers[data["last"]], int(data["until"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.policies.protocol import KERNELS
-from clusterbandits.validate import MOST_ROUNDS, check_keys, invalid, whole
+from clusterbandits.validate import MOST_ROUNDS, as_float, check_keys, invalid, whole
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
@@ -73,9 +73,12 @@ class Online:
         k
             How many arms; left out, one arm is returned by itself.
         """
+        owner = f"{type(self).__name__}.ask"
+        count = 1 if k is None else whole("k", owner, k, least=1, most=10**6)
+        if self.rounds + count > MOST_ROUNDS:
+            raise invalid("k", owner, f"at most {MOST_ROUNDS - self.rounds}, {MOST_ROUNDS:g} in all", count)
         if k is None:
             return self.clusters.arms[self._ask()]
-        count = whole("k", f"{type(self).__name__}.ask", k, least=1, most=10**6)
         return [self.clusters.arms[self._ask()] for _ in range(count)]
 
     def tell(self, arm: Label, reward: float, pulls: int = 1) -> None:
@@ -92,10 +95,10 @@ class Online:
         """
         owner = f"{type(self).__name__}.tell"
         number = self._number(arm, owner)
-        many = 1 if pulls == 1 else whole("pulls", owner, pulls, least=1)
+        many = 1 if type(pulls) is int and pulls == 1 else whole("pulls", owner, pulls, least=1)
         total = self.family.read_total(reward, many, owner)
-        if self._next_round + many > MOST_ROUNDS:
-            raise invalid("pulls", owner, f"fewer than {MOST_ROUNDS:g} in all", pulls)
+        if self.rounds + max(0, many - int(self._awaited[number])) > MOST_ROUNDS:
+            raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
         self._kernels.update(self._live, number, many, total)
         self._arrived(number, many)
 
@@ -110,6 +113,7 @@ class Online:
         self._awaited[number] -= many
         self._all_awaited -= many
         self._next_round -= many
+        self._forget_cancelled()
 
     def add_arm(self, arm: Label, cluster: Label) -> None:
         """Take in a new arm of an existing cluster; it will be asked for first."""
@@ -146,6 +150,9 @@ class Online:
     def _remember_choice(self, state: State) -> None:
         """Keep what a choice on a copy of the state decided for later rounds."""
 
+    def _forget_cancelled(self) -> None:
+        """Forget a choice that was made in a round that never happened."""
+
     def _arrived(self, number: int, many: int) -> None:
         expected = min(many, int(self._awaited[number]))
         self._awaited[number] -= expected
@@ -164,10 +171,12 @@ class Online:
         per_arm = zip(*(told[key] for key in _PER_ARM), strict=True)
         known = dict(zip(self.clusters.arms, per_arm, strict=True))
         rows = [known.get(label, (0, 0.0, 0)) for label in clusters.arms]
+        if told["choice"].get("last") not in clusters.arms:
+            told["choice"] = {}
         self.clusters = clusters
         Online.__init__(self)
         columns = zip(_PER_ARM, zip(*rows, strict=True), strict=True)
-        self._take_up(told | {key: list(values) for key, values in columns}, "regroup")
+        self._resume(told | dict(columns))
 
     def _told(self) -> dict[str, Any]:
         """Return all it was told, as plain data."""
@@ -188,22 +197,37 @@ class Online:
         pulls = [whole("pulls", owner, count, least=0) for count in told["pulls"]]
         awaited = [whole("awaited", owner, count, least=0) for count in told["awaited"]]
         rounds = whole("rounds", owner, told["rounds"], least=sum(pulls) + sum(awaited))
-        for number, (many, total) in enumerate(zip(pulls, told["totals"], strict=True)):
+        read, both = self.family.read_total, zip(told["totals"], pulls, strict=True)
+        totals = [read(total, many, owner) if many else _nothing(total, owner) for total, many in both]
+        self._check_choice(told["choice"], owner)
+        clean = {"pulls": pulls, "totals": totals, "awaited": awaited, "rounds": rounds}
+        self._resume(told | clean)
+
+    def _resume(self, told: dict[str, Any]) -> None:
+        for number, (many, total) in enumerate(zip(told["pulls"], told["totals"], strict=True)):
             if many:
-                value = self.family.read_total(total, many, owner)
-                self._kernels.update(self._live, number, many, value)
-        self._awaited[:] = awaited
-        self._all_awaited = sum(awaited)
-        self._next_round = rounds + 1
-        self._restore_choice(told["choice"], owner)
+                self._kernels.update(self._live, number, many, total)
+        self._awaited[:] = told["awaited"]
+        self._all_awaited = sum(told["awaited"])
+        self._next_round = told["rounds"] + 1
+        self._restore_choice(told["choice"])
 
     def _last_choice(self) -> dict[str, Any]:
         """Return what it remembers besides pulls and totals, as plain data."""
         return {}
 
-    def _restore_choice(self, data: dict[str, Any], owner: str) -> None:
-        """Take up again what ``_last_choice`` returned."""
+    def _check_choice(self, data: object, owner: str) -> None:
+        """Refuse what ``_last_choice`` cannot have returned."""
         check_keys([], owner, data)
+
+    def _restore_choice(self, data: dict[str, Any]) -> None:
+        """Take up again what ``_last_choice`` returned; nothing where there was no choice."""
+
+
+def _nothing(total: object, owner: str) -> float:
+    if as_float(total) != 0.0:
+        raise invalid("totals", owner, "0 for an arm that was never pulled", total)
+    return 0.0
 
 
 def _copy(state: Any) -> Any:

@@ -13,6 +13,7 @@ from clusterbandits.serial import to_json
 from clusterbandits.validate import Described, check_keys, choice, invalid
 
 if TYPE_CHECKING:
+    from clusterbandits.policies.explanation import Explanation
     from clusterbandits.policies.protocol import State
 
 _FORMAT = "clusterbandits policy 1"
@@ -76,6 +77,10 @@ class Policy(Online):
         """Return the state before the first round, as compiled code receives it."""
         raise NotImplementedError
 
+    def explain(self) -> Explanation:
+        """Return what it knows and concludes of every arm."""
+        raise NotImplementedError
+
     def description(self) -> dict[str, Any]:
         """Return plain data that says all but what it was told: name, settings, family, label, clusters."""
         return {
@@ -91,6 +96,7 @@ class Policy(Online):
         """Return the policy that ``description`` described, before its first round."""
         check_keys(_DESCRIPTION, f"{cls.__name__}.of_description", data)
         kind = Policy.kinds[choice("policy", cls.__name__, data["policy"], Policy.kinds)]
+        check_keys(list(kind.defaults), f"{cls.__name__}.of_description", data["settings"])
         if not issubclass(kind, cls):
             raise invalid("policy", cls.__name__, repr(cls.name), data["policy"])
         return kind.make(

@@ -65,6 +65,12 @@ def width_of(state: IndexState, arm: int) -> float:
     return math.inf if cluster == state.memory[LEADING] else float(state.widths[cluster])
 
 
+@kernel
+def leading_width(state: IndexState, arm: int) -> float:
+    """Return ``width_of`` for callers outside kernels."""
+    return width_of(state, arm)
+
+
 @inner_kernel
 def margin_at(state: IndexState, arm: int, q: float) -> float:
     """Return the difference below which two indices near q are too close to call."""
@@ -129,29 +135,58 @@ def _solve(state: IndexState, arm: int, level: float) -> float:
 @kernel
 def _settle(state: IndexState, level: float) -> int:
     """Solve for the largest indices, then break ties: fewest pulls, then lowest number."""
-    arms, indices = state.pulls.size, state.indices
-    for arm in range(arms):
+    indices, best = state.indices, -math.inf
+    for arm in range(indices.size):
         indices[arm] = math.nan
-    best = -math.inf
     while True:
-        next_arm, highest = NOBODY, -math.inf
-        for arm in range(arms):
-            if math.isnan(indices[arm]):
-                q = bound(state.lines, arm, level)
-                if q > highest:
-                    next_arm, highest = arm, q
-        if next_arm == NOBODY or highest < best - margin_at(state, next_arm, best):
+        arm, highest = _highest_unsolved(state, level)
+        if arm == NOBODY or highest < best - margin_at(state, arm, best):
             break
-        indices[next_arm] = _solve(state, next_arm, level)
-        best = max(best, indices[next_arm])
-    chosen = NOBODY
-    for arm in range(arms):
-        if indices[arm] >= best - TIE * abs(best) and (
-            chosen == NOBODY or state.pulls[arm] < state.pulls[chosen]
-        ):
-            chosen = arm
+        twin = _solved_twin(state, arm)
+        if twin == NOBODY:
+            indices[arm] = _solve(state, arm, level)
+        else:
+            indices[arm] = indices[twin]
+            for part in range(state.lines.shape[1]):
+                state.lines[arm, part] = state.lines[twin, part]
+        best = max(best, indices[arm])
+    chosen = _fewest_pulls_among(state, best)
     state.certificate[LEVEL] = highest_rival(state.lines, chosen, level)[1]
     return chosen
+
+
+@kernel
+def _highest_unsolved(state: IndexState, level: float) -> tuple[int, float]:
+    chosen, highest = NOBODY, -math.inf
+    for arm in range(state.indices.size):
+        if math.isnan(state.indices[arm]):
+            q = bound(state.lines, arm, level)
+            if q > highest:
+                chosen, highest = arm, q
+    return chosen, highest
+
+
+@kernel
+def _fewest_pulls_among(state: IndexState, best: float) -> int:
+    """Return the arm that wins the tie of those whose indices are the best one but for rounding."""
+    chosen = NOBODY
+    for arm in range(state.indices.size):
+        tied = state.indices[arm] == best or state.indices[arm] >= best - TIE * abs(best)
+        if tied and (chosen == NOBODY or state.pulls[arm] < state.pulls[chosen]):
+            chosen = arm
+    return chosen
+
+
+@kernel
+def _solved_twin(state: IndexState, arm: int) -> int:
+    """Return a mate with the same pulls and total, and so the same index, that is solved for already."""
+    cluster = state.cluster[arm]
+    for place in range(state.start[cluster], state.start[cluster + 1]):
+        mate = int(state.order[place])
+        same = state.pulls[mate] == state.pulls[arm] and state.totals[mate] == state.totals[arm]
+        if same and not math.isnan(state.indices[mate]):
+            return mate
+    return NOBODY
 
 
 @kernel

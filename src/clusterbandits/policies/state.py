@@ -49,7 +49,7 @@ class IndexState(NamedTuple):
     stale: NDArray[np.bool_]
     memory: Ints
     certificate: Floats
-    #: Room to solve for indices in.
+    #: Room to work in.
     indices: Floats
 
 

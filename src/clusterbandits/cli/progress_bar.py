@@ -1,0 +1,41 @@
+"""A live bar on the terminal: runs done, rounds per second, time left. Quiet where there is no terminal."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterbandits.simulation.progress import Listener, Progress
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Listener | None]:
+    """Lend a listener that draws a bar on stderr, or None where stderr is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        MofNCompleteColumn(),
+        TextColumn("runs"),
+        BarColumn(),
+        TextColumn("{task.fields[speed]} rounds/s"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("simulating", total=None, speed="…")
+
+        def listen(progress: Progress) -> None:
+            done = progress.rounds_done / max(progress.rounds, 1) * progress.runs
+            speed = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
+            bar.update(task, total=progress.runs, completed=done, speed=speed)
+
+        yield listen

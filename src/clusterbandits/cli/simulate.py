@@ -1,0 +1,89 @@
+"""``clusterbandits simulate``: play policies against a problem, exactly, at any horizon."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def simulate(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            metavar="MEANS|FILE",
+            help='Means, as "0.41,0.42; 0.43,0.44" (semicolons between clusters), or a TOML file.',
+        ),
+    ],
+    widths: Annotated[
+        str | None,
+        typer.Option(help="Width of each cluster, as 0.03,0.04, or one for all. Default: the true spans."),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="A policy, as clus-ucb or clus-ucb:a=5,refresh=50; may be given again. Default: all."),
+    ] = None,
+    horizon: Annotated[float, typer.Option(help="Rounds of every run; cost grows far slower.")] = 1e6,
+    runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
+    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Threads. Default: one for every core.")] = None,
+    paired: Annotated[
+        bool, typer.Option("--paired", help="Let all policies of a run meet the same rewards.")
+    ] = False,
+    store: Annotated[
+        Path | None, typer.Option(help="A folder that keeps runs as they finish; go on from it if it has any.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw regret with bands and bounds: a .png, .svg or .pdf file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Play policies against a problem and show what they pay, beside what any policy must pay."""
+    from clusterbandits.bounds import regret_bound
+    from clusterbandits.cli.progress_bar import progress_bar
+    from clusterbandits.errors import SimulationInterrupted
+    from clusterbandits.policies import POLICIES
+    from clusterbandits.serial import to_json
+    from clusterbandits.simulation import simulate as run
+    from clusterbandits.simulation.view import with_bounds
+    from clusterbandits.studies.problem import read_problem
+
+    stated = read_problem(problem, widths, family)
+    if plot is not None:
+        from clusterbandits.report.regret_plot import check_plot_file
+
+        check_plot_file(plot)
+    bound = regret_bound(stated.instance, stated.clusters)
+    interrupted = None
+    try:
+        with progress_bar() as listener:
+            result = run(
+                stated.instance,
+                policy or list(POLICIES),
+                horizon,
+                runs,
+                seed,
+                clusters=stated.clusters,
+                workers=workers,
+                store=store,
+                progress=listener,
+                paired=paired,
+            )
+    except SimulationInterrupted as stop:
+        if stop.result is None:
+            raise typer.Exit(130) from None
+        interrupted, result = stop, stop.result
+    if json:
+        print(to_json(result.to_dict() | {"bound": bound.to_dict()}, indent=2))
+    else:
+        print(with_bounds(result, bound).text())
+    if plot is not None:
+        from clusterbandits.report.regret_plot import save_regret_plot
+
+        save_regret_plot(result, plot, bound)
+    if interrupted is not None:
+        typer.echo(f"Interrupted: these are the {len(result.runs)} runs that every policy finished.", err=True)
+        raise typer.Exit(130)

@@ -1,0 +1,121 @@
+"""What every policy of the registry keeps to: online = compiled = plain Python; holding = stepwise; JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clusterbandits as cb
+from clusterbandits.policies.protocol import KERNELS
+from clusterbandits.simulation.loop import advance
+from tests.exactness.problems import PAPER, Problem
+
+ROUNDS = 1500
+INSTANCES = {
+    family: cb.Instance([[0.41, 0.42, 0.43], [0.43, 0.44, 0.45]], family=family)
+    for family in ("bernoulli", "gaussian:sigma=0.5", "poisson", "exponential")
+}
+PROBLEMS = [
+    *(Problem(family, one, one.clusters([0.03, 0.04])) for family, one in INSTANCES.items()),
+    PAPER[-1],
+]
+CASES = [(name, problem) for name in cb.POLICIES for problem in PROBLEMS]
+
+_WITHOUT_JIT = """
+import json, sys
+import numpy as np
+import clusterbandits as cb
+from tests.exactness.test_conformance import CASES, ROUNDS
+paths = [cb.play(problem.policy(name), problem.tape(4, 300), 300).tolist() for name, problem in CASES]
+json.dump(paths, sys.stdout)
+"""
+
+
+@pytest.mark.parametrize(("name", "problem"), CASES, ids=lambda part: getattr(part, "name", part))
+def test_holding_equals_stepwise(name: str, problem: Problem) -> None:
+    tape = problem.tape(4, ROUNDS)
+    policy = problem.policy(name)
+    assert np.array_equal(cb.play(policy, tape), cb.play(policy, tape, stepwise=True))
+
+
+@pytest.mark.parametrize(("name", "problem"), CASES, ids=lambda part: getattr(part, "name", part))
+def test_online_equals_compiled(name: str, problem: Problem) -> None:
+    tape = problem.tape(4, ROUNDS)
+    policy = problem.policy(name)
+    asked = []
+    for _ in range(ROUNDS):
+        arm = policy.ask()
+        policy.tell(arm, float(tape[arm, policy.pulls[arm]]))
+        asked.append(arm)
+    assert cb.play(policy, tape).tolist() == asked
+
+
+@pytest.mark.parametrize(("name", "problem"), CASES, ids=lambda part: getattr(part, "name", part))
+def test_saved_policies_go_on_where_they_were(name: str, problem: Problem) -> None:
+    tape = problem.tape(4, ROUNDS)
+    policy = problem.policy(name)
+    path = cb.play(policy, tape, 400).tolist()
+    for n in range(400):
+        arm = policy.ask()
+        assert arm == path[n]
+        policy.tell(arm, float(tape[arm, policy.pulls[arm]]))
+        if n % 40 == 7:
+            text = policy.to_json()
+            policy = cb.Policy.from_json(text)
+            assert policy.to_json() == text
+            assert json.loads(text)["format"]
+
+
+def test_plain_python_chooses_the_same(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _WITHOUT_JIT],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    compiled = [cb.play(problem.policy(name), problem.tape(4, 300), 300).tolist() for name, problem in CASES]
+    assert json.loads(ran.stdout) == compiled
+
+
+def _compilations(kernel: Any) -> int:
+    return len(kernel.signatures)
+
+
+def test_one_compilation_a_policy() -> None:
+    numbers: list[Any] = [np.int64(50), 50.0, np.int64(3)]
+    one_number, another, third = numbers
+    for name, problem in CASES:
+        policy = problem.policy(name)
+        cb.play(policy, problem.tape(1, 20), 20)
+        cb.play(policy, problem.tape(1, 20).astype(np.float32), 20, stepwise=True)
+        cb.simulate(problem.instance, policy, one_number, runs=2, paired=True)
+        cb.simulate(problem.instance, policy, another, runs=2, seed=third)
+        policy.tell(policy.ask(), np.float64(1))
+    states = {type(problem.policy(name).fresh_state()) for name, problem in CASES}
+    assert _compilations(advance) == len(states)
+    for state in states:
+        assert all(_compilations(kernel) <= 1 for kernel in KERNELS[state])
+
+
+@pytest.mark.parametrize("name", cb.POLICIES)
+def test_policies_tell_what_they_are(name: str) -> None:
+    kind = cb.POLICIES[name]
+    made = cb.policy(name, cb.Clusters([2, 1], widths=0.1))
+    assert made.name == made.label == made.spec == name
+    assert kind.__doc__ is not None
+    assert "References\n" in kind.__doc__
+    assert kind.reference
+    assert isinstance(made.uses_widths, bool)
+    assert cb.Policy.of_description(made.description()).description() == made.description()
+    assert str(made.explain())
