@@ -1,5 +1,7 @@
 """The exceptions people may want to catch."""
 
+from typing import Any
+
 
 class ClusterBanditsError(Exception):
     """Anything this package refuses to do; its message is one sentence fit to show a person."""
@@ -20,6 +22,6 @@ class UnwritableFileError(ClusterBanditsError):
 class SimulationInterrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation; ``result`` holds the runs that every policy had finished, None if none."""
 
-    def __init__(self, result: object = None) -> None:
+    def __init__(self, result: Any = None) -> None:
         super().__init__("interrupted")
         self.result = result

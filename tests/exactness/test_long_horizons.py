@@ -89,7 +89,7 @@ def test_holding_equals_stepwise_at_a_trillion_rounds(kind: str) -> None:
     rounds = 20_000
     paths, ends = [], []
     for stepwise in (False, True):
-        state, pulls, _ = _late_state(policy, 300.0)
+        state, pulls, _ = _late_state(policy, -50.0)
         before = sum(pulls)
         tape = PAPER[2].tape(7, rounds)
         first = np.array(pulls, dtype=np.int64)

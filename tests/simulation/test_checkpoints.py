@@ -18,7 +18,8 @@ loosely: Any = cb.simulate
 
 
 def rounds(horizon: int, checkpoints: object = None) -> list[int]:
-    return cb.simulate(ONE_ARM, "kl-ucb", horizon, runs=1, checkpoints=checkpoints).checkpoints.tolist()
+    result = cb.simulate(ONE_ARM, "kl-ucb", horizon, runs=1, checkpoints=checkpoints)
+    return [int(n) for n in result.checkpoints]
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 9, 10, 11, 99, 100, 101, 1000, 12_345, 10**6, 10**14 + 1, 10**15])

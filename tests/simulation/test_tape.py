@@ -20,13 +20,14 @@ loosely: Any = cb.play
 def rewards(family: str, columns: int, seed: int = 0) -> NDArray[np.float64]:
     generator = np.random.default_rng(seed)
     shape = (MEANS.size, columns)
-    drawn = {
-        "bernoulli": lambda: generator.random(shape) < MEANS[:, None],
-        "gaussian": lambda: generator.normal(MEANS[:, None], 1.0, shape),
-        "poisson": lambda: generator.poisson(MEANS[:, None], shape),
-        "exponential": lambda: generator.exponential(MEANS[:, None], shape),
+    means = MEANS[:, None]
+    drawn: dict[str, NDArray[Any]] = {
+        "bernoulli": generator.random(shape) < means,
+        "gaussian": generator.normal(means, 1.0, shape),
+        "poisson": generator.poisson(means, shape),
+        "exponential": generator.exponential(means, shape),
     }
-    return drawn[family]().astype(np.float64)
+    return drawn[family].astype(np.float64)
 
 
 def policies(family: str) -> list[cb.Policy]:

@@ -151,9 +151,9 @@ def test_seeds_runs_and_labels_differ(plain: cb.Result) -> None:
     assert np.array_equal(result.pulls[0], plain.pulls[0])
     assert not (result.pulls[0, :, -1] == result.pulls[1, :, -1]).all(axis=1).any()
     for seed in (0, 6, 8, 7 + 2**32, 7 + 2**64, 2**128 - 1):
-        other = cb.simulate(CLUSTERED, BOTH, 3000, runs=21, seed=seed)
-        assert not (other.pulls[:, :, -1] == final).all(axis=2).any()
-        assert other.seed == seed
+        seeded = cb.simulate(CLUSTERED, BOTH, 3000, runs=21, seed=seed)
+        assert not (seeded.pulls[:, :, -1] == final).all(axis=2).any()
+        assert seeded.seed == seed
 
 
 def test_what_a_policy_was_told_stays_its_own(plain: cb.Result) -> None:
@@ -333,7 +333,7 @@ def test_long_horizons_of_other_families(family: str) -> None:
     assert (result.pulls[:, :, -1, 2] > 0.999 * 10**9).all()
 
 
-def alike(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
     """The smaller p-value of two tests that samples are of one law: for any difference, and for a shift."""
     anything = stats.ks_2samp(one, other).pvalue
     shift = stats.mannwhitneyu(one, other).pvalue
@@ -364,10 +364,11 @@ def test_holding_keeps_the_law_of_regret(name: str) -> None:
         best = int(instance.gaps.argmin())
         place = BOTH.index(label)
         assert alike(held.pulls[place, :, -1, best], stepped.pulls[place, :, -1, best]) > 0.001
-    others = [f"{label}:a=1" for label in BOTH]
-    bolder = cb.simulate(instance, others, 3000, runs=400, seed=3, clusters=clusters, checkpoints=rounds)
-    for label, other in zip(BOTH, others, strict=True):
-        assert alike(stepped.regret(label)[:, -1], bolder.regret(other)[:, -1]) < 1e-6
+    bolder = cb.simulate(
+        instance, [f"{label}:a=1" for label in BOTH], 3000, runs=400, seed=3, clusters=clusters
+    )
+    for place in range(2):
+        assert alike(stepped.regret(place)[:, -1], bolder.regret(place)[:, -1]) < 1e-6
 
 
 def test_progress_is_told_and_only_grows() -> None:
@@ -490,6 +491,7 @@ def test_memory_does_not_grow_with_the_horizon() -> None:
     assert peak(10**6, paired=True) < 1.2 * peak(10**5, paired=True) + 20_000
 
 
+NO_FLAGS: list[Any] = ["no", None, [], np.array([1, 2])]
 BAD_INPUT: list[tuple[str, dict[str, Any]]] = [
     *(("instance", {"instance": wrong}) for wrong in (None, [[0.5]], CLUSTERED.clusters())),
     *(("policies", {"policies": wrong}) for wrong in (None, [], (), 5, [None], ["kl-ucb", 3], {"kl-ucb": 1})),
@@ -509,8 +511,8 @@ BAD_INPUT: list[tuple[str, dict[str, Any]]] = [
     *(("executor", {"executor": wrong}) for wrong in (5, "threads", ThreadPoolExecutor)),
     *(("store", {"store": wrong}) for wrong in (5, True, ["folder"], "a\0b")),
     *(("progress", {"progress": wrong}) for wrong in (True, "bar", 5)),
-    *(("paired", {"paired": wrong}) for wrong in ("no", None, [], np.array([1, 2]))),
-    *(("stepwise", {"stepwise": wrong}) for wrong in ("no", None, [], np.array([1, 2]))),
+    *(("paired", {"paired": wrong}) for wrong in NO_FLAGS),
+    *(("stepwise", {"stepwise": wrong}) for wrong in NO_FLAGS),
 ]
 
 

@@ -12,6 +12,7 @@ import typer
 from clusterbandits import __version__
 from clusterbandits.cli.bound import bound
 from clusterbandits.cli.paper import paper
+from clusterbandits.cli.simulate import simulate
 from clusterbandits.errors import ClusterBanditsError
 
 app = typer.Typer(
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 # Unknown options pass, so that means may begin with a minus; a mistyped option is one argument too many.
 app.command(context_settings={"ignore_unknown_options": True})(bound)
+app.command(context_settings={"ignore_unknown_options": True})(simulate)
 app.command()(paper)
 
 

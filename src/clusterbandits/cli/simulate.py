@@ -1,9 +1,13 @@
 """``clusterbandits simulate``: play policies against a problem, exactly, at any horizon."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from clusterbandits.bounds import RegretBound
 
 
 def simulate(
@@ -24,7 +28,7 @@ def simulate(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy, as clus-ucb or clus-ucb:a=5,refresh=50; may be given again. Default: all."),
+        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; may be given again."),
     ] = None,
     horizon: Annotated[float, typer.Option(help="Rounds of every run; cost grows far slower.")] = 1e6,
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
@@ -34,7 +38,8 @@ def simulate(
         bool, typer.Option("--paired", help="Let all policies of a run meet the same rewards.")
     ] = False,
     store: Annotated[
-        Path | None, typer.Option(help="A folder that keeps runs as they finish; go on from it if it has any.")
+        Path | None,
+        typer.Option(help="A folder that keeps finished runs; go on from those it has."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw regret with bands and bounds: a .png, .svg or .pdf file.")
@@ -45,13 +50,11 @@ def simulate(
     from clusterbandits.bounds import regret_bound
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.errors import SimulationInterrupted
-    from clusterbandits.policies import POLICIES
     from clusterbandits.serial import to_json
     from clusterbandits.simulation import simulate as run
-    from clusterbandits.simulation.view import with_bounds
     from clusterbandits.studies.problem import read_problem
 
-    stated = read_problem(problem, widths, family)
+    stated = read_problem(problem, widths, family, owner="simulate")
     if plot is not None:
         from clusterbandits.report.regret_plot import check_plot_file
 
@@ -62,7 +65,7 @@ def simulate(
         with progress_bar() as listener:
             result = run(
                 stated.instance,
-                policy or list(POLICIES),
+                policy or ["kl-ucb", "clus-ucb"],
                 horizon,
                 runs,
                 seed,
@@ -79,11 +82,25 @@ def simulate(
     if json:
         print(to_json(result.to_dict() | {"bound": bound.to_dict()}, indent=2))
     else:
-        print(with_bounds(result, bound).text())
+        table = result.table()
+        print(replace(table, notes=(*table.notes, _bounds(bound))).text())
     if plot is not None:
         from clusterbandits.report.regret_plot import save_regret_plot
 
         save_regret_plot(result, plot, bound)
     if interrupted is not None:
-        typer.echo(f"Interrupted: these are the {len(result.runs)} runs that every policy finished.", err=True)
+        typer.echo(
+            f"Interrupted: these are the {len(result.runs)} runs that every policy finished.", err=True
+        )
         raise typer.Exit(130)
+
+
+def _bounds(bound: "RegretBound") -> str:
+    """Return one sentence on what any policy must pay; where a width misleads, the classical one."""
+    from clusterbandits.tables import cell
+
+    if bound.misled:
+        rate = cell(bound.classical)
+        return f"Bounds per log n: classical {rate}; no other holds, as a best arm's width is too small."
+    rates = {"lower": bound.lower, "Clus-UCB (Theorem 2)": bound.clus_ucb, "classical": bound.classical}
+    return f"Bounds per log n: {', '.join(f'{name} {cell(rate)}' for name, rate in rates.items())}."

@@ -116,8 +116,12 @@ class Family:
             raise invalid("pulls", owner, f"at most {MOST_COUNT / one:.3g} for a mean of {one:g}", pulls)
         return law.total(self.law, random_generator(rng, owner), one, pulls)
 
-    def supports(self, total: float, pulls: int) -> bool:
-        """Tell whether that many rewards can sum to that total."""
+    def supports(self, total: ArrayLike, pulls: int) -> Any:
+        """Tell whether that many rewards can sum to that total; for an array, to which of its totals."""
+        found = np.asarray(self._supports(np.asarray(total, dtype=np.float64), pulls))
+        return found if found.ndim else bool(found)
+
+    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
         raise NotImplementedError
 
     def includes(self, other: Family) -> bool:
@@ -188,9 +192,8 @@ class Bernoulli(Family):
     nonnegative = True
     support = "a number from 0 to 1"
 
-    def supports(self, total: float, pulls: int) -> bool:
-        """Tell whether that many rewards can sum to that total."""
-        return 0.0 <= total <= pulls
+    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
+        return (totals >= 0.0) & (totals <= pulls)
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
@@ -223,9 +226,8 @@ class Gaussian(Family):
     support = f"a number of at most {LARGEST_MEAN:g} in size"
     also = ("bernoulli", "poisson", "exponential")
 
-    def supports(self, total: float, pulls: int) -> bool:
-        """Tell whether that many rewards can sum to that total."""
-        return abs(total) <= pulls * _rounding(pulls) * LARGEST_MEAN
+    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
+        return np.abs(totals) <= pulls * _rounding(pulls) * LARGEST_MEAN
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
@@ -258,9 +260,8 @@ class Poisson(Family):
     support = "a whole number of at least 0"
     also = ("bernoulli",)
 
-    def supports(self, total: float, pulls: int) -> bool:
-        """Tell whether that many rewards can sum to that total."""
-        return 0.0 <= total <= pulls * LARGEST_MEAN and float(total).is_integer()
+    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
+        return np.asarray((totals >= 0.0) & (totals <= pulls * LARGEST_MEAN) & (totals == np.floor(totals)))
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
@@ -292,10 +293,9 @@ class Exponential(Family):
     nonnegative = True
     support = f"a number from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
 
-    def supports(self, total: float, pulls: int) -> bool:
-        """Tell whether that many rewards can sum to that total."""
+    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
         least, most = pulls / _rounding(pulls) / LARGEST_MEAN, pulls * _rounding(pulls) * LARGEST_MEAN
-        return least <= total <= most
+        return (totals >= least) & (totals <= most)
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""

@@ -100,7 +100,7 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
     lead = level - own - mates
     if not (lead > 0.0 and 0.0 < w < math.inf):
         return False
-    if lead < 0.5 * level and lead < _price(state.law, mean, w)[0]:
+    if mean < w and lead < 0.5 * level and lead < _price(state.law, mean, w)[0]:
         return False
     rate = state.lines[rival, RATE] * (1.0 + state.a)
     room = _room_to_rise(state, arm, w, lead, mates_slope)
@@ -120,7 +120,7 @@ def _room_to_rise(state: IndexState, arm: int, w: float, lead: float, mates_slop
     apart = w - state.totals[arm] / pulls
     share = _RISE * lead
     room = math.sqrt(max(apart, 0.0) ** 2 + 2.0 * share * max(variance(state.law, w), 0.0) / pulls) - apart
-    return min(room, share / mates_slope) if mates_slope > 0.0 else room
+    return float(min(room, share / mates_slope) if mates_slope > 0.0 else room)
 
 
 @kernel

@@ -81,6 +81,7 @@ def _read_tape(policy: Policy, tape: ArrayLike) -> NDArray[np.float64]:
         raise invalid("tape", "play", allowed, tape) from None
     if paid.ndim != 2 or paid.shape[0] != arms or not paid.shape[1]:
         raise invalid("tape", "play", allowed, Described(f"shape {paid.shape}"))
-    for reward in np.unique(paid).tolist():
-        policy.family.read_total(reward, 1, "play")
+    refused = paid[~policy.family.supports(paid, 1)]
+    if refused.size:
+        policy.family.read_total(float(refused[0]), 1, "play")
     return paid

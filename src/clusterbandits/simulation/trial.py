@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def simulate(
     instance: Instance,
     policies: object,
-    horizon: int,
+    horizon: float,
     runs: int = 48,
     seed: int = 0,
     *,

@@ -25,7 +25,9 @@ class Problem:
     clusters: Clusters
 
 
-def read_problem(source: str, widths: str | None = None, family: str | None = None) -> Problem:
+def read_problem(
+    source: str, widths: str | None = None, family: str | None = None, owner: str = "bound"
+) -> Problem:
     """Read a problem from a line of means or from the TOML file a path names.
 
     Parameters
@@ -36,18 +38,22 @@ def read_problem(source: str, widths: str | None = None, family: str | None = No
         Widths with commas between them, or one for all; by default those of the file, or the true spans.
     family
         A family as ``as_family`` reads it; by default that of the file, or Bernoulli.
+    owner
+        Who is named in errors.
 
     Examples
     --------
     >>> read_problem("0.41,0.42; 0.45", widths="0.03").clusters
     Clusters([2, 1], widths=[0.03, 0.03])
     """
-    described: dict[str, Any] = _from_file(Path(source)) if _is_path(source) else {"means": _means(source)}
+    described: dict[str, Any] = (
+        _from_file(Path(source)) if _is_path(source) else {"means": _means(source, owner)}
+    )
     named = described.get("family", "bernoulli") if family is None else family
     instance = Instance(described["means"], family=named)
     if widths is None:
         return Problem(instance, instance.clusters(_file_widths(described, instance)))
-    told = _numbers("widths", widths)
+    told = _numbers("widths", widths, owner)
     return Problem(instance, instance.clusters(told[0] if len(told) == 1 else told))
 
 
@@ -60,11 +66,11 @@ def _is_path(source: str) -> bool:
         return False
 
 
-def _means(text: str) -> list[list[float]]:
-    return [_numbers("MEANS|FILE", part) for part in text.strip().strip(";").split(";")]
+def _means(text: str, owner: str) -> list[list[float]]:
+    return [_numbers("MEANS|FILE", part, owner) for part in text.strip().strip(";").split(";")]
 
 
-def _numbers(parameter: str, text: str) -> list[float]:
+def _numbers(parameter: str, text: str, owner: str) -> list[float]:
     allowed = _EXAMPLE if parameter == "MEANS|FILE" else "numbers with commas between them"
     values = []
     for part in text.split(","):
@@ -72,7 +78,7 @@ def _numbers(parameter: str, text: str) -> list[float]:
             values.append(float(part))
         except ValueError:
             given = Described(f"'{part.strip()}' in '{text.strip()}'")
-            raise invalid(parameter, "bound", allowed, given) from None
+            raise invalid(parameter, owner, allowed, given) from None
     return values
 
 

@@ -1,0 +1,177 @@
+"""Processes that are stopped or killed while they simulate into a store."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clusterbandits as cb
+
+INSTANCE = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+POLICIES = ["kl-ucb", "clus-ucb", "clus-ucb:a=2"]
+PLAN: dict[str, Any] = {"horizon": 40_000, "runs": 32, "seed": 6, "workers": 2, "stepwise": True}
+#: Warms up, so that what follows its first sign of life is the simulation alone.
+CHILD = f"""
+import sys, tempfile
+import clusterbandits as cb
+
+instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+with tempfile.TemporaryDirectory() as folder:
+    cb.simulate(instance, {POLICIES}, 100, 2, store=folder)
+print("alive", flush=True)
+cb.simulate(instance, {POLICIES}, store=sys.argv[1], **{PLAN})
+print("done", flush=True)
+"""
+#: Stops for ever in the middle of writing its third file.
+STUCK = f"""
+import os, sys, time
+import clusterbandits as cb
+
+def sync(handle):
+    sync.calls += 1
+    if sync.calls == 4:
+        print("writing", flush=True)
+        time.sleep(600)
+
+sync.calls = 0
+os.fsync = sync
+instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+cb.simulate(instance, {POLICIES}, store=sys.argv[1], **{PLAN})
+"""
+#: Says how long it took to stop, and how.
+INTERRUPTED = """
+import sys, threading
+import clusterbandits as cb
+
+instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+print("alive", flush=True)
+try:
+    cb.simulate(instance, ["kl-ucb", "clus-ucb"], 100_000, 32, 1, stepwise=True, store=sys.argv[1])
+except cb.SimulationInterrupted as stopped:
+    runs = [] if stopped.result is None else stopped.result.runs.tolist()
+    own = [thread for thread in threading.enumerate() if thread.name.startswith("clusterbandits")]
+    print("stopped", len(runs), len(own), flush=True)
+"""
+
+
+def child(code: str, store: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", code, str(store)], stdout=subprocess.PIPE, text=True)
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def unfinished(store: Path) -> list[Path]:
+    return list(store.glob(".*"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> tuple[cb.Result, float]:
+    """What the simulation gives, and how long it takes."""
+    cb.simulate(INSTANCE, POLICIES, 100, 2)
+    start = time.monotonic()
+    result = cb.simulate(INSTANCE, POLICIES, **PLAN)
+    return result, time.monotonic() - start
+
+
+def test_killed_again_and_again_it_ends_with_the_same_bits(
+    tmp_path: Path, undisturbed: tuple[cb.Result, float]
+) -> None:
+    whole, seconds = undisturbed
+    store = tmp_path / "store"
+    generator = random.Random(1)
+    kills, files, patience = 0, [0], seconds
+    for _ in range(40):
+        with child(CHILD, store) as process:
+            assert line(process) == "alive"
+            time.sleep(generator.uniform(0.05, 0.3) * patience)
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            said = line(process)
+        files.append(len(list(store.glob("*.parquet"))))
+        assert files[-1] >= files[-2]
+        if said == "done":
+            break
+        assert process.returncode == -signal.SIGKILL
+        kills += 1
+        patience *= 1.5 if files[-1] == files[-2] else 1
+    assert said == "done"
+    assert kills >= 4
+    assert len({count for count in files if 0 < count < 48}) >= 2
+    assert files[-1] == 48
+    assert unfinished(store) == []
+    assert np.array_equal(cb.load_result(store).pulls, whole.pulls)
+    assert np.array_equal(cb.simulate(INSTANCE, POLICIES, store=store, **PLAN).pulls, whole.pulls)
+    assert len(pd.read_parquet(store)) == whole.pulls.size
+
+
+def test_killed_in_the_middle_of_a_write(tmp_path: Path, undisturbed: tuple[cb.Result, float]) -> None:
+    store = tmp_path / "store"
+    with child(STUCK, store) as process:
+        assert line(process) == "writing"
+        process.send_signal(signal.SIGKILL)
+    assert len(unfinished(store)) == 1
+    kept = {path: path.read_bytes() for path in store.glob("*.parquet")}
+    assert len(kept) == 2
+    with pytest.raises(cb.InvalidInputError, match="'store' parameter of simulate"):
+        cb.simulate(INSTANCE, POLICIES, store=store, **{**PLAN, "seed": 7})
+    result = cb.simulate(INSTANCE, POLICIES, store=store, **PLAN)
+    assert np.array_equal(result.pulls, undisturbed[0].pulls)
+    assert all(path.read_bytes() == content for path, content in kept.items())
+    assert unfinished(store) == []
+
+
+def test_ctrl_c_ends_promptly_and_loses_no_finished_run(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with child(INTERRUPTED, store) as process:
+        assert line(process) == "alive"
+        deadline = time.monotonic() + 60
+        while not list(store.glob("policy-1-*.parquet")):
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        word, runs, threads = line(process).split()
+        process.wait(timeout=60)
+        assert time.monotonic() - asked < 5
+    assert process.returncode == 0
+    assert word == "stopped"
+    assert int(threads) == 0
+    part = cb.load_result(store)
+    assert 0 < len(part.runs) < 32
+    assert len(part.runs) == int(runs)
+    assert unfinished(store) == []
+    before = {path: path.stat().st_mtime_ns for path in store.iterdir()}
+    again = cb.simulate(INSTANCE, ["kl-ucb", "clus-ucb"], 100_000, 32, 1, stepwise=True, store=store)
+    whole = cb.simulate(INSTANCE, ["kl-ucb", "clus-ucb"], 100_000, 32, 1, stepwise=True)
+    assert np.array_equal(again.pulls, whole.pulls)
+    assert np.array_equal(part.pulls, whole.pulls[:, part.runs])
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
+
+
+def test_an_uncaught_ctrl_c_ends_a_program(tmp_path: Path) -> None:
+    endless = CHILD.replace("'horizon': 40000", "'horizon': 10**9")
+    assert endless != CHILD
+    arguments = [sys.executable, "-c", endless, str(tmp_path / "store")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert line(process) == "alive"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        _, said = process.communicate(timeout=60)
+        assert time.monotonic() - asked < 5
+    assert process.returncode != 0
+    assert "SimulationInterrupted" in said
+    assert [path.name for path in (tmp_path / "store").iterdir()] == ["_manifest.json"]
