@@ -35,6 +35,7 @@ format: setup
 	$(BIN)/ruff format
 
 bench: setup
+	@$(INSTALL) '.[bench]'
 	$(BIN)/python -m benchmarks
 
 clean:

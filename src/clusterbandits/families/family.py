@@ -121,7 +121,7 @@ class Family:
         found = np.asarray(self._supports(np.asarray(total, dtype=np.float64), pulls))
         return found if found.ndim else bool(found)
 
-    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
+    def _supports(self, totals: Any, pulls: int) -> Any:
         raise NotImplementedError
 
     def includes(self, other: Family) -> bool:
@@ -131,7 +131,7 @@ class Family:
     def read_total(self, reward: object, pulls: int, owner: str) -> float:
         """Return the sum of that many rewards as a float, refusing what this family never pays."""
         number = float(reward) if isinstance(reward, bool | np.bool_) else as_float(reward)
-        if not (math.isfinite(number) and self.supports(number, pulls)):
+        if not (math.isfinite(number) and self._supports(number, pulls)):
             allowed = self.support if pulls == 1 else f"a sum of {pulls} rewards, each {self.support}"
             raise invalid("reward", owner, f"{allowed}, for {self.name} rewards", reward)
         return number
@@ -192,7 +192,7 @@ class Bernoulli(Family):
     nonnegative = True
     support = "a number from 0 to 1"
 
-    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
+    def _supports(self, totals: Any, pulls: int) -> Any:
         return (totals >= 0.0) & (totals <= pulls)
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
@@ -226,8 +226,8 @@ class Gaussian(Family):
     support = f"a number of at most {LARGEST_MEAN:g} in size"
     also = ("bernoulli", "poisson", "exponential")
 
-    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
-        return np.abs(totals) <= pulls * _rounding(pulls) * LARGEST_MEAN
+    def _supports(self, totals: Any, pulls: int) -> Any:
+        return abs(totals) <= pulls * _rounding(pulls) * LARGEST_MEAN
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
@@ -260,8 +260,8 @@ class Poisson(Family):
     support = "a whole number of at least 0"
     also = ("bernoulli",)
 
-    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
-        return np.asarray((totals >= 0.0) & (totals <= pulls * LARGEST_MEAN) & (totals == np.floor(totals)))
+    def _supports(self, totals: Any, pulls: int) -> Any:
+        return (totals >= 0.0) & (totals <= pulls * LARGEST_MEAN) & (totals == np.floor(totals))
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
@@ -293,7 +293,7 @@ class Exponential(Family):
     nonnegative = True
     support = f"a number from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
 
-    def _supports(self, totals: Floats, pulls: int) -> NDArray[np.bool_]:
+    def _supports(self, totals: Any, pulls: int) -> Any:
         least, most = pulls / _rounding(pulls) / LARGEST_MEAN, pulls * _rounding(pulls) * LARGEST_MEAN
         return (totals >= least) & (totals <= most)
 

@@ -104,13 +104,27 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
         return False
     rate = state.lines[rival, RATE] * (1.0 + state.a)
     room = _room_to_rise(state, arm, w, lead, mates_slope)
-    until = n + int(n * min(_LONGEST, room / rate if rate > 0.0 else _LONGEST))
+    reach = int(n * min(_LONGEST, room / rate if rate > 0.0 else _LONGEST))
+    while not _certify_until(state, arm, n, n + reach):
+        if reach == 0:
+            return False
+        # Another rival rises faster than the highest one does today.
+        reach //= 8
+    return True
+
+
+@kernel
+def _certify_until(state: IndexState, arm: int, n: int, until: int) -> bool:
+    """Make a certificate that rivals stay below their bounds of round ``until``, if that leaves a lead."""
     _, w = _just_above_rivals(state, arm, threshold(until, state.a))
-    budget = level - mates_against(state, arm, w, width, 0.0)[0]
+    mates, _ = mates_against(state, arm, w, width_of(state, arm), 0.0)
+    budget = threshold(n, state.a) - mates
     if not (w < math.inf and _write(state, arm, w, budget, float(state.pulls[arm] + until - n))):
         return False
+    if spare_rounds(state, arm) < 1.0:
+        return False
     state.memory[HELD], state.memory[HELD_UNTIL] = arm, until
-    return spare_rounds(state, arm) >= 1.0
+    return True
 
 
 @kernel

@@ -35,7 +35,7 @@ class Online:
     def __init__(self) -> None:
         self._live: State = self.fresh_state()
         self._kernels: Kernels = KERNELS[type(self._live)]
-        self._awaited = np.zeros(len(self.clusters.arms), dtype=np.int64)
+        self._awaited = [0] * len(self.clusters.arms)
         self._all_awaited = 0
         self._next_round = 1
         self._numbers = {label: number for number, label in enumerate(self.clusters.arms)}
@@ -62,7 +62,7 @@ class Online:
     @property
     def awaited(self) -> dict[Label, int]:
         """Arms that were asked for and whose rewards have not arrived, with how many are missing."""
-        counts = zip(self.clusters.arms, self._awaited.tolist(), strict=True)
+        counts = zip(self.clusters.arms, self._awaited, strict=True)
         return {label: count for label, count in counts if count}
 
     def ask(self, k: int | None = None) -> Any:
@@ -97,7 +97,7 @@ class Online:
         number = self._number(arm, owner)
         many = 1 if type(pulls) is int and pulls == 1 else whole("pulls", owner, pulls, least=1)
         total = self.family.read_total(reward, many, owner)
-        if self.rounds + max(0, many - int(self._awaited[number])) > MOST_ROUNDS:
+        if self.rounds + max(0, many - self._awaited[number]) > MOST_ROUNDS:
             raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
         self._kernels.update(self._live, number, many, total)
         self._arrived(number, many)
@@ -106,7 +106,7 @@ class Online:
         """Stop waiting for rewards that will never come: those rounds then never happened."""
         owner = f"{type(self).__name__}.cancel"
         number = self._number(arm, owner)
-        waiting = int(self._awaited[number])
+        waiting = self._awaited[number]
         many = whole("pulls", owner, pulls, least=1)
         if many > waiting:
             raise invalid("pulls", owner, f"at most the {waiting} awaited of arm {arm!r}", pulls)
@@ -132,7 +132,7 @@ class Online:
             number = int(self._kernels.select(supposed, self._next_round))
             self._remember_choice(supposed)
         else:
-            number = int(self._awaited.argmin())
+            number = self._awaited.index(min(self._awaited))
         self._awaited[number] += 1
         self._all_awaited += 1
         self._next_round += 1
@@ -141,8 +141,10 @@ class Online:
     def _as_if_paid(self) -> State:
         state: State = _copy(self._live)
         pooled = float(state.totals.sum() / state.pulls.sum())
-        for number in np.flatnonzero(self._awaited).tolist():
-            known, missing = int(state.pulls[number]), int(self._awaited[number])
+        for number, missing in enumerate(self._awaited):
+            if not missing:
+                continue
+            known = int(state.pulls[number])
             mean = float(state.totals[number]) / known if known else pooled
             self._kernels.update(state, number, missing, missing * mean)
         return state
@@ -154,7 +156,7 @@ class Online:
         """Forget a choice that was made in a round that never happened."""
 
     def _arrived(self, number: int, many: int) -> None:
-        expected = min(many, int(self._awaited[number]))
+        expected = min(many, self._awaited[number])
         self._awaited[number] -= expected
         self._all_awaited -= expected
         self._next_round += many - expected
@@ -181,7 +183,7 @@ class Online:
     def _told(self) -> dict[str, Any]:
         """Return all it was told, as plain data."""
         state = self._live
-        per_arm = (state.pulls.tolist(), state.totals.tolist(), self._awaited.tolist())
+        per_arm = (state.pulls.tolist(), state.totals.tolist(), list(self._awaited))
         return {
             **dict(zip(_PER_ARM, per_arm, strict=True)),
             "rounds": self.rounds,
@@ -207,7 +209,7 @@ class Online:
         for number, (many, total) in enumerate(zip(told["pulls"], told["totals"], strict=True)):
             if many:
                 self._kernels.update(self._live, number, many, total)
-        self._awaited[:] = told["awaited"]
+        self._awaited = list(told["awaited"])
         self._all_awaited = sum(told["awaited"])
         self._next_round = told["rounds"] + 1
         self._restore_choice(told["choice"])
