@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.files import UNFINISHED, whole_file
+from clusterbandits.files import whole_file
 
 
 @pytest.fixture
@@ -45,9 +45,7 @@ def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
         assert unfinished.parent == tmp_path
         unfinished.write_text("done", encoding="utf-8")
         assert not path.exists()
-        assert all(
-            name.startswith(UNFINISHED[0]) and name.endswith(UNFINISHED[1]) for name in names(tmp_path)
-        )
+        assert [name.startswith(".unfinished-") for name in names(tmp_path)] == [True]
     assert path.read_text(encoding="utf-8") == "done"
     assert names(tmp_path) == ["note.txt"]
 

@@ -53,7 +53,7 @@ def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function that makes arrays or lists, or calls one of NumPy's that does."""
+    """Compile a function that makes arrays, or calls one that does, or takes a generator from Python."""
     return _compiled(function, _nrt=True)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
-from pathlib import Path
+import secrets
 from typing import TYPE_CHECKING
 
 from clusterbandits.errors import UnwritableFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-#: How the names of files that are being written begin and end.
-UNFINISHED = (".unfinished-", ".tmp")
+#: How the names of files that are being written begin; the number of the process follows.
+UNFINISHED = ".unfinished-"
 
 
 @contextlib.contextmanager
@@ -25,32 +25,43 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Examples
     --------
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with whole_file(Path(folder) / "note.txt") as unfinished:
     ...         _ = unfinished.write_text("done")
     ...     print(*(file.name for file in Path(folder).iterdir()))
     note.txt
     """
-    unfinished = None
+    unfinished = path.with_name(f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}.tmp")
     try:
-        start, end = UNFINISHED
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=start, suffix=end)
-        os.close(handle)
-        unfinished = Path(name)
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield unfinished
         with unfinished.open("rb+") as file:
             os.fsync(file.fileno())
-        unfinished.chmod(0o666 & ~_umask())
         unfinished.replace(path)
     except OSError as error:
         reason = (error.strerror or "an error").lower()
         raise UnwritableFileError(f"The file '{path}' must be writable. Got '{reason}' instead.") from error
     finally:
-        if unfinished is not None:
+        with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def sweep(folder: Path) -> None:
+    """Remove what processes that are no longer there left unfinished in a folder."""
+    for path in folder.glob(f"{UNFINISHED}*"):
+        process = path.name.removeprefix(UNFINISHED).partition("-")[0]
+        if not (process.isdecimal() and _lives(int(process))):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

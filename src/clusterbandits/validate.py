@@ -106,6 +106,13 @@ def whole(parameter: str, owner: str, value: object, least: int, most: int = MOS
     return number
 
 
+def truth(parameter: str, owner: str, value: object) -> bool:
+    """Return True or False, and nothing that Python merely takes for one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise invalid(parameter, owner, "True or False", value)
+    return bool(value)
+
+
 def random_generator(seed: object, owner: str) -> np.random.Generator:
     """Return the generator a seed stands for; a generator is returned as it is."""
     if isinstance(seed, np.random.Generator):

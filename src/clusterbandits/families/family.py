@@ -114,7 +114,7 @@ class Family:
         one = float(self._means("mean", mean))
         if self.counts and pulls * one > MOST_COUNT:
             raise invalid("pulls", owner, f"at most {MOST_COUNT / one:.3g} for a mean of {one:g}", pulls)
-        return law.total(self.law, random_generator(rng, owner), one, pulls)
+        return law.drawn_total(self.law, random_generator(rng, owner), one, pulls)
 
     def supports(self, total: ArrayLike, pulls: int) -> Any:
         """Tell whether that many rewards can sum to that total; for an array, to which of its totals."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
 from clusterbandits.families import bernoulli, exponential, gaussian, poisson
 
 BERNOULLI, GAUSSIAN, POISSON, EXPONENTIAL = range(4)
@@ -106,3 +106,9 @@ def total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
     if law.code == EXPONENTIAL:
         return exponential.total(rng, mean, pulls, law.weight)
     return math.nan
+
+
+@allocating_kernel
+def drawn_total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
+    """Return ``total`` for callers outside kernels: it gives the generator back, which kernels would keep."""
+    return total(law, rng, mean, pulls)

@@ -59,7 +59,7 @@ class Policy(Online):
         owner = type(self).__name__
         if not isinstance(clusters, Clusters):
             raise invalid("clusters", owner, "a Clusters", clusters)
-        if label is not None and not (isinstance(label, str) and label.strip()):
+        if label is not None and not _is_name(label):
             raise invalid("label", owner, "a name of at least one letter", label)
         self.clusters = clusters
         self.family = as_family(family, owner)
@@ -152,3 +152,13 @@ class Policy(Online):
         family = "" if self.family.name == "bernoulli" else f", family={self.family.spec!r}"
         label = "" if self.label == self.spec else f", label={self.label!r}"
         return f"{type(self).__name__}({self.clusters!r}{settings}{family}{label})"
+
+
+def _is_name(label: object) -> bool:
+    if not isinstance(label, str):
+        return False
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        return False
+    return bool(label.strip())

@@ -38,7 +38,7 @@ def read_checkpoints(checkpoints: object, horizon: int) -> tuple[int, ...]:
             raise invalid("checkpoints", "simulate", f"rounds from 1 to the horizon {horizon}", checkpoints)
         return tuple(sorted({*rounds, horizon}))
     count = whole("checkpoints", "simulate", checkpoints, least=1, most=10**6)
-    return _kept(np.geomspace(1, horizon, count), horizon)
+    return _kept(np.geomspace(1, horizon, count)[1 if count == 1 else 0 :], horizon)
 
 
 def _kept(rounds: np.ndarray, horizon: int) -> tuple[int, ...]:

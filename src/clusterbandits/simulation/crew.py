@@ -45,12 +45,14 @@ class Ledger:
         self.missing = [block for block in plan.blocks if block not in kept]
         self.tally = Tally(int(self._done.size), plan.horizon, int(self._done.sum()))
 
-    def enter(self, block: Block, pulls: Ints) -> None:
+    def enter(self, block: Block, pulls: Ints, *, rounds_counted: bool) -> None:
         """Take in a finished block."""
         if self._store is not None:
             self._store.save(block, pulls)
         self._write(block, pulls)
         self.tally.add_runs(block.runs)
+        if not rounds_counted:
+            self.tally.add_rounds(block.runs * self.plan.horizon)
 
     def _write(self, block: Block, pulls: Ints) -> None:
         runs = slice(block.first, block.first + block.runs)
@@ -77,6 +79,9 @@ class Ledger:
 class Crew(Protocol):
     """Plays blocks somewhere."""
 
+    #: Whether it tells of rounds while it plays them.
+    counts_rounds: bool
+
     def submit(self, blocks: Iterable[Block]) -> Futures:
         """Begin to play the blocks."""
 
@@ -86,6 +91,8 @@ class Crew(Protocol):
 
 class Threads:
     """Threads of this process: kernels release the GIL, so each has a core to itself."""
+
+    counts_rounds = True
 
     def __init__(self, plan: Plan, workers: int, tally: Tally) -> None:
         self._plan, self._tally = plan, tally
@@ -111,18 +118,15 @@ class Threads:
 class Foreign:
     """Somebody's executor: gets the plan as text and plain numbers, so that it may be on another machine."""
 
-    def __init__(self, plan: Plan, executor: Executor, tally: Tally) -> None:
-        self._plan, self._executor, self._tally = plan, executor, tally
+    counts_rounds = False
+
+    def __init__(self, plan: Plan, executor: Executor) -> None:
+        self._plan, self._executor = plan, executor
 
     def submit(self, blocks: Iterable[Block]) -> Futures:
         """Begin to play the blocks."""
         text = self._plan.to_json()
-        return {self._submit(text, block): block for block in blocks}
-
-    def _submit(self, text: str, block: Block) -> Future[Ints]:
-        future = self._executor.submit(play_block, text, block)
-        future.add_done_callback(lambda _: self._tally.add_rounds(block.runs * self._plan.horizon))
-        return future
+        return {self._executor.submit(play_block, text, block): block for block in blocks}
 
     def stop(self, futures: Iterable[Future[Ints]]) -> None:
         """Ask for nothing more; the executor belongs to somebody else and is left running."""
@@ -132,13 +136,14 @@ class Foreign:
 
 def play_missing(ledger: Ledger, crew: Crew, progress: Listener | None) -> None:
     """Play all blocks that the ledger misses; an interruption keeps those that are finished."""
-    futures = crew.submit(ledger.missing)
-    waiting = dict(futures)
+    waiting = crew.submit(ledger.missing)
     try:
+        if progress is not None:
+            progress(ledger.tally.progress())
         while waiting:
             done, _ = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
             for future in done:
-                ledger.enter(waiting[future], future.result())
+                ledger.enter(waiting[future], future.result(), rounds_counted=crew.counts_rounds)
                 del waiting[future]
             if progress is not None:
                 progress(ledger.tally.progress())
@@ -146,7 +151,7 @@ def play_missing(ledger: Ledger, crew: Crew, progress: Listener | None) -> None:
         crew.stop(waiting)
         for future, block in waiting.items():
             if future.done() and not future.cancelled() and future.exception() is None:
-                ledger.enter(block, future.result())
+                ledger.enter(block, future.result(), rounds_counted=crew.counts_rounds)
         raise SimulationInterrupted(ledger.finished_result()) from None
     finally:
         crew.stop(waiting)

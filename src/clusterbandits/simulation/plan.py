@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import math
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clusterbandits.instance import Instance
 from clusterbandits.policies import Policy
 from clusterbandits.serial import to_json
+from clusterbandits.simulation.checkpoints import read_checkpoints
+from clusterbandits.validate import LARGEST_SEED, check_keys, truth, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MOST_RUNS = 10**6
 #: Pieces a policy's runs are played, handed out and stored in.
 _BLOCKS = 16
 
@@ -74,12 +78,18 @@ class Plan:
 
     @classmethod
     def of_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """Return the plan that ``to_dict`` described."""
+        """Return the plan that ``to_dict`` described; what could not be one is refused."""
+        check_keys([field.name for field in dataclasses.fields(cls)], "Plan", data)
+        horizon = whole("horizon", "Plan", data["horizon"], least=1)
         return cls(
             instance=Instance.from_dict(data["instance"]),
             policies=tuple(Policy.of_description(one) for one in data["policies"]),
-            checkpoints=tuple(data["checkpoints"]),
-            **{key: data[key] for key in ("horizon", "runs", "seed", "paired", "stepwise")},
+            horizon=horizon,
+            runs=whole("runs", "Plan", data["runs"], least=1, most=MOST_RUNS),
+            seed=whole("seed", "Plan", data["seed"], least=0, most=LARGEST_SEED),
+            checkpoints=read_checkpoints(list(data["checkpoints"]), horizon),
+            paired=truth("paired", "Plan", data["paired"]),
+            stepwise=truth("stepwise", "Plan", data["stepwise"]),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,6 @@ from clusterbandits.simulation.loop import (
     DONE,
     OUT_OF_TAPE,
     ROUND,
-    STEPS,
     Record,
     Rewards,
     Rules,
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: What a random stream is for, the second word of its key; the first is the run.
 _OWN, _COMMON = range(2)
+#: Choices made at first, and seconds after which, before a kernel looks up to see whether to stop.
+_FIRST_STEPS, _MOST_STEPS, _LOOK_UP = 1, 2**40, 0.02
 #: Rewards an arm draws ahead where policies share them, and in all.
 _AHEAD, _MOST_AHEAD = 4096, 2**20
 
@@ -60,11 +62,16 @@ def _play_run(plan: Plan, place: int, run: int, watch: Watch) -> Ints:
     source = _Common(plan, run) if plan.paired else None
     rewards = _own_rewards(plan, run, policy.label) if source is None else source.rewards
     rules = Rules(plan.horizon, plan.stepwise)
-    ended, before = OUT_OF_TAPE, 1
+    ended, before, steps = OUT_OF_TAPE, 1, _FIRST_STEPS
     while ended != DONE:
         if ended == OUT_OF_TAPE and source is not None:
             source.refill(state.pulls)
-        ended = advance(state, rewards, record, cursor, rules, STEPS)
+        start = time.monotonic()
+        ended = advance(state, rewards, record, cursor, rules, steps)
+        if time.monotonic() - start < _LOOK_UP:
+            steps = min(2 * steps, _MOST_STEPS)
+        elif steps > 1:
+            steps //= 2
         watch(int(cursor[ROUND]) - before)
         before = int(cursor[ROUND])
     if cursor[CHECKPOINT] != checkpoints.size:

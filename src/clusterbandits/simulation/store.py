@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clusterbandits.errors import UnreadableFileError, UnwritableFileError
-from clusterbandits.files import UNFINISHED, whole_file
+from clusterbandits.files import UNFINISHED, sweep, whole_file
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.plan import Block, Plan
-from clusterbandits.validate import Described, invalid
+from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,9 +51,9 @@ class Store:
             ) from None
         if MANIFEST in names:
             self._check(_read_manifest(folder)["plan"], written)
-        elif any(not name.startswith(UNFINISHED[0]) for name in names):
-            given = Described(f"'{folder}', which has no {MANIFEST} but holds '{names[0]}',")
-            raise invalid("store", "simulate", "an empty or new folder, or one of the same plan", given)
+        elif any(not name.startswith(UNFINISHED) for name in names):
+            allowed = f"an empty or new folder, or one of the same plan, not one with '{names[0]}' alone"
+            raise invalid("store", "simulate", allowed, str(folder))
         else:
             manifest = {"format": _FORMAT, "versions": _versions(), "plan": written}
             with whole_file(folder / MANIFEST) as unfinished:
@@ -61,16 +62,19 @@ class Store:
     def _check(self, known: dict[str, Any], written: dict[str, Any]) -> None:
         different = sorted(key for key in known.keys() | written.keys() if known.get(key) != written.get(key))
         if different:
-            given = Described(f"'{self.folder}', which holds runs with other {', '.join(different)},")
-            raise invalid("store", "simulate", "an empty or new folder, or one of the same plan", given)
+            allowed = f"an empty or new folder, or one of runs with the same {', '.join(different)}"
+            raise invalid("store", "simulate", allowed, str(self.folder))
+
+    def sweep(self) -> None:
+        """Remove what a process that died left half written."""
+        sweep(self.folder)
 
     def check_versions(self) -> None:
         """Refuse to go on with runs that other versions began: their bits might differ."""
         begun = _read_manifest(self.folder)["versions"]
         if begun != _versions() and any(not self._path(block).exists() for block in self.plan.blocks):
-            given = Described(f"'{self.folder}', begun with {_named(begun)},")
-            allowed = f"finished with the versions it was begun with, not {_named(_versions())}"
-            raise invalid("store", "simulate", allowed, given)
+            allowed = f"finished with what began it, {_named(begun)}, not {_named(_versions())}"
+            raise invalid("store", "simulate", allowed, str(self.folder))
 
     def load(self) -> dict[Block, Ints]:
         """Return what is there already; anything damaged or foreign among it is named and refused."""
@@ -85,8 +89,13 @@ class Store:
 
     def save(self, block: Block, pulls: Ints) -> None:
         """Write a block, whole or not at all."""
+        with whole_file(self._path(block)) as unfinished:
+            pq.write_table(
+                self._table(block, pulls), unfinished, compression="zstd", write_page_checksum=True
+            )
+
+    def _table(self, block: Block, pulls: Ints) -> Any:
         plan = self.plan
-        rounds, arms = len(plan.checkpoints), len(plan.instance.arms)
         at = np.indices(pulls.shape, sparse=True)
         run, step, arm = (part.ravel() for part in np.broadcast_arrays(*at))
         names = pa.array([str(label) for label in plan.instance.arms])
@@ -97,11 +106,9 @@ class Store:
             pa.DictionaryArray.from_arrays(arm.astype(np.int32), names),
             pa.array(pulls.ravel()),
         ]
-        about = {"plan": self._key, "block": list(block), "shape": [block.runs, rounds, arms]}
+        about = {"plan": self._key, "block": list(block)}
         table = pa.table(dict(zip(_COLUMNS, columns, strict=True)))
-        marked = table.replace_schema_metadata({_KEY: to_json(about).encode()})
-        with whole_file(self._path(block)) as unfinished:
-            pq.write_table(marked, unfinished, compression="zstd", write_page_checksum=True)
+        return table.replace_schema_metadata({_KEY: to_json(about).encode()})
 
     def _path(self, block: Block) -> Path:
         return self.folder / f"policy-{block.policy}-runs-{block.first:06d}.parquet"
@@ -110,18 +117,29 @@ class Store:
         path = self._path(block)
         try:
             table = pq.read_table(path, page_checksum_verification=True)
-            about = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
-        except (OSError, ValueError, pa.ArrowException) as error:
+            mark = (table.schema.metadata or {}).get(_KEY)
+            pulls = self._pulls(table, block)
+            whole = pulls is not None and table.equals(self._table(block, pulls), check_metadata=False)
+        except (OSError, ValueError, TypeError, pa.ArrowException) as error:
             raise self._bad(path, "a whole Parquet file", type(error).__name__) from None
-        shape = (block.runs, len(self.plan.checkpoints), len(self.plan.instance.arms))
-        if about != {"plan": self._key, "block": list(block), "shape": list(shape)}:
+        if mark != to_json({"plan": self._key, "block": list(block)}).encode():
             raise self._bad(path, "a block of this plan", "another")
-        if table.column_names != _COLUMNS or table.num_rows != np.prod(shape):
-            raise self._bad(path, f"a table of {', '.join(_COLUMNS)}", f"{table.num_rows} other rows")
-        pulls: Ints = table.column("pulls").to_numpy().astype(np.int64).reshape(shape)
-        if (pulls.sum(axis=2) != np.array(self.plan.checkpoints)).any():
-            raise self._bad(path, "pulls that add up to their rounds", "others")
+        if pulls is None or not whole:
+            raise self._bad(path, "a table of runs that add up to their rounds", "another")
         return pulls
+
+    def _pulls(self, table: Any, block: Block) -> Ints | None:
+        """Return the counts of a table, or None where they cannot be those of runs."""
+        shape = (block.runs, len(self.plan.checkpoints), len(self.plan.instance.arms))
+        if table.column_names != _COLUMNS or table.num_rows != math.prod(shape):
+            return None
+        column = table.column("pulls")
+        if column.type != pa.int64() or column.null_count:
+            return None
+        pulls: Ints = column.to_numpy().reshape(shape)
+        grows = (np.diff(pulls, axis=1, prepend=0) >= 0).all()
+        adds_up = (pulls.sum(axis=2) == np.array(self.plan.checkpoints)).all()
+        return pulls.copy() if grows and adds_up else None
 
     def _bad(self, path: Path, expected: str, given: str) -> UnreadableFileError:
         return UnreadableFileError(
@@ -134,7 +152,7 @@ def read_plan(folder: Path) -> Plan:
     """Return the plan a folder holds runs of."""
     try:
         return Plan.of_dict(_read_manifest(folder)["plan"])
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         path = folder / MANIFEST
         raise UnreadableFileError(
             f"The file '{path}' must hold a whole plan. Got {error!r} instead."
@@ -148,13 +166,16 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
         raise UnreadableFileError(f"The file '{path}' must be readable. Got '{reason}' instead.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UnreadableFileError(f"The file '{path}' must be JSON. Got other text instead.") from None
     keys = {"format", "versions", "plan"}
     if not isinstance(manifest, dict) or set(manifest) != keys or manifest["format"] != _FORMAT:
         raise UnreadableFileError(
             f"The file '{path}' must be the manifest of a store. Got other data instead."
         )
+    for key in ("versions", "plan"):
+        if not isinstance(manifest[key], dict):
+            raise UnreadableFileError(f"The file '{path}' must name its {key}. Got other data instead.")
     return manifest
 
 

@@ -53,6 +53,9 @@ def play(
         raise invalid("policy", "play", "a policy", policy)
     paid = _read_tape(policy, tape)
     rounds = paid.shape[1] if horizon is None else whole("horizon", "play", horizon, least=1)
+    if rounds > paid.size:
+        given = Described(f"{paid.size} rewards")
+        raise invalid("tape", "play", f"long enough for {rounds} rounds", given)
     arms = paid.shape[0]
     state, cursor = policy.fresh_state(), new_cursor()
     nothing = np.zeros(arms)
@@ -76,9 +79,12 @@ def _read_tape(policy: Policy, tape: ArrayLike) -> NDArray[np.float64]:
     arms = len(policy.clusters.arms)
     allowed = f"a table of numbers with a row for each of {arms} arms and at least one column"
     try:
-        paid = np.array(tape, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+        given = np.asarray(tape)
+    except ValueError:
         raise invalid("tape", "play", allowed, tape) from None
+    if given.dtype.kind not in "biuf":
+        raise invalid("tape", "play", allowed, tape)
+    paid = np.array(given, dtype=np.float64, order="C")
     if paid.ndim != 2 or paid.shape[0] != arms or not paid.shape[1]:
         raise invalid("tape", "play", allowed, Described(f"shape {paid.shape}"))
     refused = paid[~policy.family.supports(paid, 1)]

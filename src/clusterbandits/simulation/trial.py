@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,11 @@ from clusterbandits.pairing import paired_clusters
 from clusterbandits.policies import Policy, policy
 from clusterbandits.simulation.checkpoints import read_checkpoints
 from clusterbandits.simulation.crew import Foreign, Ledger, Threads, play_missing
-from clusterbandits.simulation.plan import Plan
-from clusterbandits.validate import LARGEST_SEED, Described, invalid, is_list, whole
+from clusterbandits.simulation.plan import MOST_RUNS, Plan
+from clusterbandits.validate import LARGEST_SEED, Described, invalid, is_list, truth, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from concurrent.futures import Executor
 
     from clusterbandits.clusters import Clusters
     from clusterbandits.instance import Instance
@@ -90,14 +90,15 @@ def simulate(
     True
     """
     settings = {"horizon": horizon, "runs": runs, "seed": seed, "checkpoints": checkpoints}
-    plan = _plan(instance, _policies(instance, policies, clusters), settings, bool(paired), bool(stepwise))
+    ways = truth("paired", "simulate", paired), truth("stepwise", "simulate", stepwise)
+    plan = _plan(instance, _policies(instance, policies, clusters), settings, *ways)
     threads = _cores() if workers is None else whole("workers", "simulate", workers, least=1, most=1024)
-    if executor is not None and not hasattr(executor, "submit"):
+    if executor is not None and not isinstance(executor, Executor):
         raise invalid("executor", "simulate", "a concurrent.futures.Executor", executor)
     if progress is not None and not callable(progress):
         raise invalid("progress", "simulate", "a function of a Progress", progress)
-    ledger = Ledger(plan, None if store is None else _open(Path(store), plan))
-    crew = Threads(plan, threads, ledger.tally) if executor is None else Foreign(plan, executor, ledger.tally)
+    ledger = Ledger(plan, None if store is None else _open(_folder(store, "simulate"), plan))
+    crew = Threads(plan, threads, ledger.tally) if executor is None else Foreign(plan, executor)
     play_missing(ledger, crew, progress)
     return ledger.result("simulate")
 
@@ -112,7 +113,7 @@ def load_result(store: str | os.PathLike[str]) -> Result:
     """
     from clusterbandits.simulation.store import Store, read_plan
 
-    folder = Path(store)
+    folder = _folder(store, "load_result")
     return Ledger(read_plan(folder), Store(folder, read_plan(folder))).result("load_result")
 
 
@@ -121,7 +122,14 @@ def _open(folder: Path, plan: Plan) -> Store:
 
     store = Store(folder, plan)
     store.check_versions()
+    store.sweep()
     return store
+
+
+def _folder(store: object, owner: str) -> Path:
+    if not isinstance(store, str | os.PathLike) or not os.fspath(store) or "\0" in str(store):
+        raise invalid("store", owner, "the path of a folder", store)
+    return Path(store)
 
 
 def _plan(
@@ -141,7 +149,7 @@ def _plan(
         instance=instance,
         policies=policies,
         horizon=horizon,
-        runs=whole("runs", "simulate", settings["runs"], least=1, most=10**6),
+        runs=whole("runs", "simulate", settings["runs"], least=1, most=MOST_RUNS),
         seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),
         checkpoints=read_checkpoints(settings["checkpoints"], horizon),
         paired=paired,

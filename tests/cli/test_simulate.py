@@ -1,0 +1,151 @@
+"""``clusterbandits simulate`` as people meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import clusterbandits as cb
+from clusterbandits.cli.main import run
+
+PROBLEM = "0.3,0.7; 0.1,0.2,0.8"
+SMALL = ("simulate", PROBLEM, "--widths", "0.4,0.7", "--horizon", "1e4", "--runs", "6", "--seed", "3")
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        run(list(arguments))
+    printed = capsys.readouterr()
+    return int(end.value.code or 0), printed.out, printed.err
+
+
+def test_it_prints_what_python_returns(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, *SMALL, "--policy", "kl-ucb", "--policy", "clus-ucb:a=5,refresh=50")
+    instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+    clusters = instance.clusters([0.4, 0.7])
+    result = cb.simulate(
+        instance, ["kl-ucb", "clus-ucb:a=5,refresh=50"], 10**4, runs=6, seed=3, clusters=clusters
+    )
+    assert (code, err) == (0, "")
+    assert out.startswith(str(result))
+    assert "Bounds per log n: lower 5.609, Clus-UCB (Theorem 2) 5.609, classical 5.741." in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_json_holds_the_result_and_the_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, *SMALL, "--json")
+    data = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert code == 0
+    assert data["labels"] == ["kl-ucb", "clus-ucb"]
+    assert data["checkpoints"][-1] == 10**4
+    assert data["bound"]["classical"] == pytest.approx(5.741, abs=1e-3)
+
+
+def test_a_misleading_width_leaves_the_classical_bound_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["0.4,0.2" if part == "0.4,0.7" else part for part in SMALL]
+    _, out, _ = call(capsys, *arguments)
+    assert "classical 5.741; no other holds" in " ".join(out.split())
+
+
+def test_store_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    store, plot = tmp_path / "kept", tmp_path / "regret.png"
+    _, first, _ = call(capsys, *SMALL, "--store", str(store), "--plot", str(plot))
+    code, second, _ = call(capsys, *SMALL, "--store", str(store))
+    assert code == 0
+    assert first == second
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert len(cb.load_result(store).runs) == 6
+    refused = call(capsys, *SMALL, "--store", str(store), "--paired")
+    assert refused[0] == 2
+    assert "paired" in refused[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--policy", "ucb9"), "'policy'"),
+        (("--policy", "clus-ucb:b=1"), "'policy'"),
+        (("--horizon", "0"), "'horizon'"),
+        (("--horizon", "1.5"), "'horizon'"),
+        (("--runs", "0"), "'runs'"),
+        (("--seed", "-1"), "'seed'"),
+        (("--workers", "0"), "'workers'"),
+        (("--policy", "kl-ucb", "--policy", "kl-ucb"), "'policies'"),
+        (("--plot", "regret.txt"), "'file'"),
+        (("--plot", "nowhere/regret.png"), "nowhere"),
+    ],
+)
+def test_bad_input_gets_one_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], named: str
+) -> None:
+    code, out, err = call(capsys, *SMALL, *arguments)
+    assert (code, out) == (2, "")
+    assert named in err
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+
+
+def test_ctrl_c_shows_what_is_done(tmp_path: Path) -> None:
+    store = tmp_path / "kept"
+    command = [
+        sys.executable,
+        "-m",
+        "clusterbandits",
+        "simulate",
+        PROBLEM,
+        "--horizon",
+        "1e12",
+        "--runs",
+        "4000",
+    ]
+    child = subprocess.Popen(
+        [*command, "--horizon", "1e12", "--runs", "4000", "--store", str(store)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while len(list(store.glob("*.parquet"))) < 2 and child.poll() is None:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert err.startswith("Interrupted: ")
+    assert out.startswith("Regret after 1e12 rounds")
+
+
+def test_the_bar_is_for_terminals_only() -> None:
+    command = [sys.executable, "-m", "clusterbandits", *SMALL, "--policy", "kl-ucb"]
+    leader, follower = pty.openpty()
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=follower, check=True, text=True)
+    os.close(follower)
+    shown = os.read(leader, 10**6).decode()
+    os.close(leader)
+    assert "runs" in shown
+    assert "rounds/s" in shown
+    quiet = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert quiet.stderr == ""
+    assert quiet.stdout == ran.stdout
+
+
+def test_help_is_instant(tmp_path: Path) -> None:
+    program = """
+import sys
+from clusterbandits.cli.main import run
+try:
+    run(["simulate", "--help"])
+except SystemExit:
+    pass
+print([name for name in ("numba", "pandas", "pyarrow", "matplotlib") if name in sys.modules])
+"""
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, check=True, text=True, cwd=tmp_path)
+    assert ran.stdout.splitlines()[-1] == "[]"
+    assert max(map(len, ran.stdout.splitlines())) <= 80
