@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 RESULTS = Path(__file__).with_name("results.json")
-_PACKAGES = ("numpy", "numba", "scipy", "typer")
+_PACKAGES = ("numpy", "numba", "scipy", "typer", "river", "mabwiser")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from clusterbandits.policies.state import (
     HELD_UNTIL,
     HIGHEST,
     LEADING,
+    LEVEL,
     NOBODY,
     PULLS,
     PULLS_A_MEAN,
@@ -90,11 +91,9 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
     state.memory[HELD] = NOBODY
     if state.law.code == GAUSSIAN or (state.plain_leader and state.cluster[arm] != state.memory[LEADING]):
         return False
-    level = threshold(n, state.a)
-    renew(state, level)
-    rival, w = _just_above_rivals(state, arm, level)
-    width = width_of(state, arm)
+    level, width = threshold(n, state.a), width_of(state, arm)
     mean = state.totals[arm] / state.pulls[arm]
+    w = state.certificate[LEVEL]
     own, _ = against(state.law, state.pulls[arm], mean, w, 0.0)
     mates, mates_slope = mates_against(state, arm, w, width, 0.0)
     lead = level - own - mates
@@ -102,6 +101,8 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
         return False
     if mean < w and lead < 0.5 * level and lead < _price(state.law, mean, w)[0]:
         return False
+    renew(state, level)
+    rival, _ = highest_rival(state.lines, arm, level)
     rate = state.lines[rival, RATE] * (1.0 + state.a)
     room = _room_to_rise(state, arm, w, lead, mates_slope)
     reach = int(n * min(_LONGEST, room / rate if rate > 0.0 else _LONGEST))
@@ -119,7 +120,9 @@ def _certify_until(state: IndexState, arm: int, n: int, until: int) -> bool:
     _, w = _just_above_rivals(state, arm, threshold(until, state.a))
     mates, _ = mates_against(state, arm, w, width_of(state, arm), 0.0)
     budget = threshold(n, state.a) - mates
-    if not (w < math.inf and _write(state, arm, w, budget, float(state.pulls[arm] + until - n))):
+    if not (w < math.inf and variance(state.law, w) > 0.0):
+        return False
+    if not _write(state, arm, w, budget, float(state.pulls[arm] + until - n)):
         return False
     if spare_rounds(state, arm) < 1.0:
         return False

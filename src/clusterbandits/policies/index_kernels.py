@@ -6,7 +6,7 @@ from clusterbandits.compiled import kernel
 from clusterbandits.policies.certainty import certain_rounds, is_certain
 from clusterbandits.policies.evidence import threshold
 from clusterbandits.policies.protocol import KERNELS, Kernels
-from clusterbandits.policies.race import choose
+from clusterbandits.policies.race import choose, mark_stale
 from clusterbandits.policies.state import HELD, LAST, NOBODY, UNPULLED, UNTIL, IndexState
 
 
@@ -51,7 +51,7 @@ def update(state: IndexState, arm: int, pulls: int, total: float) -> None:
         state.memory[UNPULLED] -= 1
     state.pulls[arm] += pulls
     state.totals[arm] += total
-    state.stale[state.cluster[arm]] = True
+    mark_stale(state, state.cluster[arm])
     if state.memory[HELD] != arm:
         state.memory[HELD] = NOBODY
 

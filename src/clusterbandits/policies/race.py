@@ -15,12 +15,14 @@ from clusterbandits.families.law import EXPONENTIAL
 from clusterbandits.policies.evidence import against, evidence_against, index
 from clusterbandits.policies.state import (
     ANCHOR,
+    CHANGED,
     EVIDENCE,
     LEADING,
     LEVEL,
     NOBODY,
     RATE,
     REACH,
+    SEVERAL,
     Floats,
     IndexState,
 )
@@ -135,35 +137,34 @@ def _solve(state: IndexState, arm: int, level: float) -> float:
 @kernel
 def _settle(state: IndexState, level: float) -> int:
     """Solve for the largest indices, then break ties: fewest pulls, then lowest number."""
-    indices, best = state.indices, -math.inf
+    indices = state.indices
     for arm in range(indices.size):
         indices[arm] = math.nan
-    while True:
-        arm, highest = _highest_unsolved(state, level)
-        if arm == NOBODY or highest < best - margin_at(state, arm, best):
-            break
-        twin = _solved_twin(state, arm)
-        if twin == NOBODY:
-            indices[arm] = _solve(state, arm, level)
-        else:
-            indices[arm] = indices[twin]
-            for part in range(state.lines.shape[1]):
-                state.lines[arm, part] = state.lines[twin, part]
-        best = max(best, indices[arm])
+    solved, _ = top_two(state.lines, level)
+    best = indices[solved] = _solve(state, solved, level)
+    for arm in range(indices.size):
+        if math.isnan(indices[arm]) and not bound(state.lines, arm, level) < best - margin_at(
+            state, arm, best
+        ):
+            if _are_twins(state, arm, solved):
+                indices[arm] = indices[solved]
+                for part in range(state.lines.shape[1]):
+                    state.lines[arm, part] = state.lines[solved, part]
+            else:
+                indices[arm] = _solve(state, arm, level)
+                solved = arm
+            best = max(best, indices[arm])
     chosen = _fewest_pulls_among(state, best)
     state.certificate[LEVEL] = highest_rival(state.lines, chosen, level)[1]
     return chosen
 
 
 @kernel
-def _highest_unsolved(state: IndexState, level: float) -> tuple[int, float]:
-    chosen, highest = NOBODY, -math.inf
-    for arm in range(state.indices.size):
-        if math.isnan(state.indices[arm]):
-            q = bound(state.lines, arm, level)
-            if q > highest:
-                chosen, highest = arm, q
-    return chosen, highest
+def _are_twins(state: IndexState, arm: int, other: int) -> bool:
+    """Tell whether two arms have the same index because all it is made of is the same."""
+    same = state.pulls[arm] == state.pulls[other] and state.totals[arm] == state.totals[other]
+    alone = width_of(state, arm) == math.inf and width_of(state, other) == math.inf
+    return same and (alone or state.cluster[arm] == state.cluster[other])
 
 
 @kernel
@@ -175,18 +176,6 @@ def _fewest_pulls_among(state: IndexState, best: float) -> int:
         if tied and (chosen == NOBODY or state.pulls[arm] < state.pulls[chosen]):
             chosen = arm
     return chosen
-
-
-@kernel
-def _solved_twin(state: IndexState, arm: int) -> int:
-    """Return a mate with the same pulls and total, and so the same index, that is solved for already."""
-    cluster = state.cluster[arm]
-    for place in range(state.start[cluster], state.start[cluster + 1]):
-        mate = int(state.order[place])
-        same = state.pulls[mate] == state.pulls[arm] and state.totals[mate] == state.totals[arm]
-        if same and not math.isnan(state.indices[mate]):
-            return mate
-    return NOBODY
 
 
 @kernel
@@ -213,22 +202,40 @@ def follow_leader(state: IndexState) -> None:
     before, now = state.memory[LEADING], state.cluster[leader]
     if before != now:
         state.memory[LEADING] = now
-        state.stale[now] = True
+        mark_stale(state, now)
         if before != NOBODY:
-            state.stale[before] = True
+            mark_stale(state, before)
+
+
+@inner_kernel
+def mark_stale(state: IndexState, cluster: int) -> None:
+    """Remember that a cluster has changed; as long as it is the only one, nobody has to look for it."""
+    state.stale[cluster] = True
+    if state.memory[CHANGED] != cluster:
+        state.memory[CHANGED] = cluster if state.memory[CHANGED] == NOBODY else SEVERAL
 
 
 @kernel
 def renew(state: IndexState, level: float) -> None:
     """Draw new lines for every cluster that has changed."""
-    for cluster in range(state.stale.size):
-        if state.stale[cluster]:
-            state.stale[cluster] = False
-            if math.isnan(state.certificate[LEVEL]):
-                for place in range(state.start[cluster], state.start[cluster + 1]):
-                    _solve(state, state.order[place], level)
-            else:
-                _renew_cluster(state, cluster, state.certificate[LEVEL])
+    changed = state.memory[CHANGED]
+    state.memory[CHANGED] = NOBODY
+    if changed >= 0:
+        _renew_one(state, changed, level)
+    elif changed == SEVERAL:
+        for cluster in range(state.stale.size):
+            if state.stale[cluster]:
+                _renew_one(state, cluster, level)
+
+
+@kernel
+def _renew_one(state: IndexState, cluster: int, level: float) -> None:
+    state.stale[cluster] = False
+    if math.isnan(state.certificate[LEVEL]):
+        for place in range(state.start[cluster], state.start[cluster + 1]):
+            _solve(state, state.order[place], level)
+    else:
+        _renew_cluster(state, cluster, state.certificate[LEVEL])
 
 
 @kernel

@@ -17,13 +17,13 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: Whole numbers a policy remembers, by their place in ``IndexState.memory``.
-LAST, UNTIL, UNPULLED, LEADING, HELD, HELD_UNTIL = range(6)
+LAST, UNTIL, UNPULLED, LEADING, HELD, HELD_UNTIL, CHANGED = range(7)
 #: Numbers a policy remembers, by their place in ``IndexState.certificate``.
 LEVEL, PULLS, PULLS_A_REWARD, HIGHEST, PULLS_BY_MEAN, PULLS_A_MEAN = range(6)
 #: An upper bound on an arm's index, by its place in a row of ``IndexState.lines``.
 ANCHOR, EVIDENCE, RATE, REACH = range(4)
 
-NOBODY = -1
+NOBODY, SEVERAL = -1, -2
 
 
 class IndexState(NamedTuple):
@@ -76,7 +76,7 @@ def fresh_state(
         widths=np.array(widths, dtype=np.float64),
         lines=lines,
         stale=np.ones(len(sizes), dtype=np.bool_),
-        memory=np.array([NOBODY, 0, order.size, NOBODY, NOBODY, 0], dtype=np.int64),
+        memory=np.array([NOBODY, 0, order.size, NOBODY, NOBODY, 0, SEVERAL], dtype=np.int64),
         certificate=np.full(6, math.nan),
         indices=np.zeros(order.size),
     )
