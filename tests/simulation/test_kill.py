@@ -18,7 +18,7 @@ import clusterbandits as cb
 
 INSTANCE = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 POLICIES = ["kl-ucb", "clus-ucb", "clus-ucb:a=2"]
-PLAN: dict[str, Any] = {"horizon": 400_000, "runs": 32, "seed": 6, "workers": 2, "stepwise": True}
+PLAN: dict[str, Any] = {"horizon": 150_000, "runs": 32, "seed": 6, "workers": 2, "stepwise": True}
 #: Warms up, so that what follows its first sign of life is the simulation alone.
 CHILD = f"""
 import sys, tempfile
@@ -164,7 +164,7 @@ def test_ctrl_c_ends_promptly_and_loses_no_finished_run(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("undisturbed")
 def test_an_uncaught_ctrl_c_ends_a_program(tmp_path: Path) -> None:
-    endless = CHILD.replace("'horizon': 400000", "'horizon': 10**9")
+    endless = CHILD.replace("'horizon': 150000", "'horizon': 10**9")
     assert endless != CHILD
     arguments = [sys.executable, "-c", endless, str(tmp_path / "store")]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

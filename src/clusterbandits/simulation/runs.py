@@ -12,6 +12,7 @@ from clusterbandits.simulation.loop import (
     CHECKPOINT,
     DONE,
     OUT_OF_TAPE,
+    PAUSED,
     ROUND,
     Record,
     Rewards,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 #: What a random stream is for, the second word of its key; the first is the run.
 _OWN, _COMMON = range(2)
 #: Choices made at first, and seconds after which, before a kernel looks up to see whether to stop.
-_FIRST_STEPS, _MOST_STEPS, _LOOK_UP = 1, 2**40, 0.02
+_FIRST_STEPS, _MOST_STEPS, _LOOK_UP = 2**14, 2**20, 0.02
 #: Rewards an arm draws ahead where policies share them, and in all.
 _AHEAD, _MOST_AHEAD = 4096, 2**20
 
@@ -62,16 +63,16 @@ def _play_run(plan: Plan, place: int, run: int, watch: Watch) -> Ints:
     source = _Common(plan, run) if plan.paired else None
     rewards = _own_rewards(plan, run, policy.label) if source is None else source.rewards
     rules = Rules(plan.horizon, plan.stepwise)
-    ended, before, steps = OUT_OF_TAPE, 1, _FIRST_STEPS
+    ended, before, steps = OUT_OF_TAPE, 1, max(1, _FIRST_STEPS // arms)
     while ended != DONE:
         if ended == OUT_OF_TAPE and source is not None:
             source.refill(state.pulls)
         start = time.monotonic()
         ended = advance(state, rewards, record, cursor, rules, steps)
-        if time.monotonic() - start < _LOOK_UP:
-            steps = min(2 * steps, _MOST_STEPS)
-        elif steps > 1:
-            steps //= 2
+        if time.monotonic() - start > _LOOK_UP:
+            steps = max(1, steps // 2)
+        elif ended == PAUSED:
+            steps = min(2 * steps, max(1, _MOST_STEPS // arms))
         watch(int(cursor[ROUND]) - before)
         before = int(cursor[ROUND])
     if cursor[CHECKPOINT] != checkpoints.size:
