@@ -4,30 +4,20 @@ from typing import Annotated
 
 import typer
 
+from clusterbandits.cli.options import Family, Json, Problem, Widths
+
 
 def bound(
-    problem: Annotated[
-        str,
-        typer.Argument(
-            metavar="MEANS|FILE",
-            help='Means, as "0.41,0.42; 0.43,0.44" (semicolons between clusters), or a TOML file.',
-        ),
-    ],
-    widths: Annotated[
-        str | None,
-        typer.Option(help="Width of each cluster, as 0.03,0.04, or one for all. Default: the true spans."),
-    ] = None,
-    family: Annotated[
-        str | None,
-        typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
-    ] = None,
+    problem: Problem,
+    widths: Widths = None,
+    family: Family = None,
     arms: Annotated[
         bool, typer.Option("--arms", help="Also show the evidence and the pulls of every arm.")
     ] = False,
     horizon: Annotated[
         float | None, typer.Option(help="Also show the expected pulls of every arm in this many rounds.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Show what any policy must pay on a problem, with and without knowing its clusters."""
     from clusterbandits.bounds import regret_bound

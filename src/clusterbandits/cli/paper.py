@@ -4,12 +4,14 @@ from typing import Annotated
 
 import typer
 
+from clusterbandits.cli.options import Json
+
 
 def paper(
     figure: Annotated[
         list[int] | None, typer.Option(help="Only this figure, 2 to 8; may be given again. Default: all.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Show the regret bounds of the paper's figures, and whether their captions name the right branch."""
     from clusterbandits.paper.branches import branch_table, settings

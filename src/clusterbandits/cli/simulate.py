@@ -6,26 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clusterbandits.cli.options import Family, Json, Problem, Widths
+
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
 
 
 def simulate(
-    problem: Annotated[
-        str,
-        typer.Argument(
-            metavar="MEANS|FILE",
-            help='Means, as "0.41,0.42; 0.43,0.44" (semicolons between clusters), or a TOML file.',
-        ),
-    ],
-    widths: Annotated[
-        str | None,
-        typer.Option(help="Width of each cluster, as 0.03,0.04, or one for all. Default: the true spans."),
-    ] = None,
-    family: Annotated[
-        str | None,
-        typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
-    ] = None,
+    problem: Problem,
+    widths: Widths = None,
+    family: Family = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; may be given again."),
@@ -44,7 +34,7 @@ def simulate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw regret with bands and bounds: a .png, .svg or .pdf file.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Play policies against a problem and show what they pay, beside what any policy must pay."""
     from clusterbandits.bounds import regret_bound

@@ -48,11 +48,11 @@ class IndexPolicy(Policy):
         >>> policy.tell("a", 40, pulls=100); policy.tell("b", 10, pulls=40); policy.tell("c", 30, pulls=90)
         >>> print(policy.explain())
         Round 231: f(n) = 5.442
-        arm  cluster  pulls    mean     low    high   index  held down by
-        ───  ───────  ─────  ──────  ──────  ──────  ──────  ────────────
-        a    red        100     0.4  0.2498  0.5641  0.5278  b 47 %
-        b    red         40    0.25  0.0863  0.4855  0.4799
-        c    blue        90  0.3333  0.1883  0.5042  0.5042
+        arm  cluster  pulls    mean      low    high   index  held down by
+        ───  ───────  ─────  ──────  ───────  ──────  ──────  ────────────
+        a    red        100     0.4   0.2496  0.5644  0.5203  b 47 %
+        b    red         40    0.25  0.07811  0.5052  0.5051  a 0 %
+        c    blue        90  0.3333   0.1869  0.5057  0.5057
         """
         state = cast("IndexState", self._live)
         level = threshold(self._next_round, state.a)

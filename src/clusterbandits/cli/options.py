@@ -1,0 +1,22 @@
+"""Arguments and options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+Problem = Annotated[
+    str,
+    typer.Argument(
+        metavar="MEANS|FILE",
+        help='Means, as "0.41,0.42; 0.43,0.44" (semicolons between clusters), or a TOML file.',
+    ),
+]
+Widths = Annotated[
+    str | None,
+    typer.Option(help="Width of each cluster, as 0.03,0.04, or one for all. Default: the true spans."),
+]
+Family = Annotated[
+    str | None,
+    typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
