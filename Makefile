@@ -1,12 +1,13 @@
 # make paper   set up, then the main job        make test    set up, then every test
 # make check   lint, types, import contract     make bench   the measured claims
+# make league  every policy on every problem: league/results.json, docs/league.md
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 # Both names: pip reads the first for the package and, before 25.3, for its build; later pips read the second for the build.
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PYTHON) -m pip --python $(BIN)/python install -qq
 
-.PHONY: setup paper test check format bench clean
+.PHONY: setup paper test check format bench league clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -37,6 +38,9 @@ format: setup
 bench: setup
 	@$(INSTALL) '.[bench]'
 	$(BIN)/python -m benchmarks
+
+league: setup
+	$(BIN)/python -m league
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import total
-from clusterbandits.policies.evidence import index, threshold
+from clusterbandits.policies.index.evidence import index, threshold
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.state import IndexState
+    from clusterbandits.policies.index.state import IndexState
     from clusterbandits.simulation.loop import Rewards
 
 

@@ -80,6 +80,11 @@ def specialise(function: Callable[..., object]) -> Callable[[F], F]:
     return cast("Callable[[F], F]", numba.extending.overload(function, jit_options=options, strict=False))
 
 
+def plain(function: F) -> F:
+    """Return the Python function that a kernel was compiled from, for ``specialise`` to compile in place."""
+    return cast("F", getattr(function, "py_func", function))
+
+
 @functools.cache
 def cache_folder() -> Path | None:
     """Return a folder for compiled kernels that can be written, or None where there is none."""

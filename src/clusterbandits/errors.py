@@ -19,6 +19,10 @@ class UnwritableFileError(ClusterBanditsError):
     """A file or folder that cannot be written."""
 
 
+class WidthWarning(UserWarning):
+    """The rewards of a cluster contradict the width that was declared for it."""
+
+
 class SimulationInterrupted(KeyboardInterrupt):
     """Ctrl-C during a simulation; ``result`` holds the runs that every policy had finished, None if none."""
 

@@ -11,9 +11,10 @@ The evidence is continuous and never falls as q rises: the index is the one cros
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 #: Indices this close to the largest, relative to it, are tied.
 TIE = 1e-13
@@ -135,7 +136,7 @@ def crossing(
             hi = q
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reference:
     """KL-UCB (`widths` None) or Clus-UCB on arms grouped by `clusters`; `weight` multiplies divergences."""
 
@@ -183,18 +184,28 @@ class Reference:
         tied = [k for k, v in enumerate(values) if best - v <= TIE * abs(best)]
         return min(tied, key=lambda k: (pulls[k], k))
 
-    def play(self, tape: Sequence[Sequence[float]], horizon: int) -> list[int]:
-        """The arms pulled in rounds 1 to horizon, where tape[k][i] is what the i-th pull of arm k pays."""
+    def look(self, pulls: Sequence[int], totals: Sequence[float], n: int) -> None:
+        """Take note of what was seen, before every round in which all arms have been pulled."""
+
+    def rounds(
+        self, tape: Sequence[Sequence[float]], horizon: int
+    ) -> Iterator[tuple[Self, list[int], list[float], int]]:
+        """Rounds 1 to horizon: the policy as it stands, pulls and totals before the round, the arm pulled."""
         K = sum(len(cluster) for cluster in self.clusters)
+        policy = replace(self)
         pulls = [0] * K
         totals = [0.0] * K
-        arms: list[int] = []
         for n in range(1, horizon + 1):
+            if n > K:
+                policy.look(pulls, totals, n)
             if n <= K:
                 arm = n - 1
             elif (n - K - 1) % self.refresh == 0:
-                arm = self.choose(pulls, totals, n)
+                arm = policy.choose(pulls, totals, n)
+            yield policy, pulls, totals, arm
             totals[arm] += tape[arm][pulls[arm]]
             pulls[arm] += 1
-            arms.append(arm)
-        return arms
+
+    def play(self, tape: Sequence[Sequence[float]], horizon: int) -> list[int]:
+        """The arms pulled in rounds 1 to horizon, where tape[k][i] is what the i-th pull of arm k pays."""
+        return [arm for *_, arm in self.rounds(tape, horizon)]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.index_policy import IndexPolicy, exploration, refresh_rounds
-from clusterbandits.policies.state import IndexState, fresh_state
-from clusterbandits.validate import choice
+from clusterbandits.policies.index.policy import IndexPolicy
+from clusterbandits.policies.index.state import IndexState, fresh_state
+from clusterbandits.policies.layout import members_of
+from clusterbandits.policies.settings import ALARM
 
 if TYPE_CHECKING:
-    from clusterbandits.clusters import Clusters
-    from clusterbandits.families import Family
-
-Leader = Literal["clustered", "plain"]
+    from numpy.random import Generator
 
 
 class ClusUCB(IndexPolicy):
@@ -36,6 +34,14 @@ class ClusUCB(IndexPolicy):
     leader
         ``"clustered"`` gives every arm this index. ``"plain"``, another reading of the paper, gives the arms
         of the cluster that holds the largest empirical mean their KL-UCB index.
+    hedge
+        κ from 0 (none) to 1: an arm's index is never below its KL-UCB index at κ f(n). Regret is then at most
+        of the order of T^(1−κ) whatever the widths.
+    alarm
+        What to do when the data contradict a width: ``"warn"``, ``"widen"`` (that cluster's width becomes
+        infinite) or ``"ignore"``.
+    alarm_level
+        The chance, at most, of a false alarm, over all rounds and clusters together.
     family
         The law of rewards.
     label
@@ -57,27 +63,11 @@ class ClusUCB(IndexPolicy):
 
     name = "clus-ucb"
     uses_widths = True
-    defaults: ClassVar = {"a": 0.0, "refresh": 1, "leader": "clustered"}
+    defaults: ClassVar = {"a": 0.0, "refresh": 1, "leader": "clustered", "hedge": 0.0, **ALARM}
+    guarantee = "meets Theorem 2 where widths are true"
     reference = "Gore and Chaporkar"
 
-    def __init__(
-        self,
-        clusters: Clusters,
-        a: float = 0.0,
-        refresh: int = 1,
-        leader: Leader = "clustered",
-        *,
-        family: Family | str = "bernoulli",
-        label: str | None = None,
-    ) -> None:
-        settings = {
-            "a": exploration(a, "ClusUCB"),
-            "refresh": refresh_rounds(refresh, "ClusUCB"),
-            "leader": choice("leader", "ClusUCB", leader, get_args(Leader)),
-        }
-        super().__init__(clusters, settings, family, label)
-
-    def fresh_state(self) -> IndexState:
+    def fresh_state(self, rng: Generator | None = None) -> IndexState:
         """Return the state before the first round."""
-        members = [part.tolist() for part in self.clusters.partition.members]
-        return fresh_state(self.family.law, members, self.clusters.widths, self.settings)
+        del rng
+        return fresh_state(self.family.law, members_of(self.clusters), self.clusters.widths, self.settings)

@@ -33,7 +33,8 @@ class Explanation:
     """The indices of all arms in one round; prints as a table."""
 
     round: int
-    threshold: float
+    #: f(n), where arms are judged by one.
+    threshold: float | None
     arms: tuple[ArmView, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,6 +57,9 @@ class Explanation:
             )
             for one in self.arms
         )
+        if self.threshold is None:
+            kept = len(columns) - (1 if any(one.index is not None for one in self.arms) else 2)
+            return Table(columns[:kept], tuple(row[:kept] for row in rows), title=f"Round {self.round}")
         return Table(columns, rows, title=f"Round {self.round}: f(n) = {cell(self.threshold)}")
 
     def __str__(self) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.index_policy import IndexPolicy, exploration, refresh_rounds
-from clusterbandits.policies.state import IndexState, fresh_state
+from clusterbandits.policies.index.policy import IndexPolicy
+from clusterbandits.policies.index.state import IndexState, fresh_state
 
 if TYPE_CHECKING:
-    from clusterbandits.clusters import Clusters
-    from clusterbandits.families import Family
+    from numpy.random import Generator
 
 
 class KLUCB(IndexPolicy):
@@ -50,21 +49,11 @@ class KLUCB(IndexPolicy):
     name = "kl-ucb"
     uses_widths = False
     defaults: ClassVar = {"a": 0.0, "refresh": 1}
+    guarantee = "meets the classical bound"
     reference = "Garivier and Cappé 2011"
 
-    def __init__(
-        self,
-        clusters: Clusters,
-        a: float = 0.0,
-        refresh: int = 1,
-        *,
-        family: Family | str = "bernoulli",
-        label: str | None = None,
-    ) -> None:
-        settings = {"a": exploration(a, "KLUCB"), "refresh": refresh_rounds(refresh, "KLUCB")}
-        super().__init__(clusters, settings, family, label)
-
-    def fresh_state(self) -> IndexState:
+    def fresh_state(self, rng: Generator | None = None) -> IndexState:
         """Return the state before the first round: every arm a cluster of its own."""
+        del rng
         arms = range(len(self.clusters.arms))
         return fresh_state(self.family.law, [[arm] for arm in arms], [math.inf for _ in arms], self.settings)

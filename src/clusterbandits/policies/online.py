@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterbandits.policies.protocol import KERNELS
+from clusterbandits.policies.protocol import kernels_for_python
+from clusterbandits.policies.watchful import Watchful
 from clusterbandits.validate import MOST_ROUNDS, as_float, check_keys, invalid, whole
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 #: What every arm has been told, by the names that files give it.
 _PER_ARM = ("pulls", "totals", "awaited")
 #: All that a learner was told.
-TOLD = (*_PER_ARM, "rounds", "choice")
+TOLD = (*_PER_ARM, "rounds", "choice", "watched")
 
 
-class Online:
+class Online(Watchful):
     """``ask`` and ``tell`` on the kernels that simulations run.
 
     The number of the next round is one more than all pulls known of, those told and those still awaited. An
@@ -34,11 +35,12 @@ class Online:
 
     def __init__(self) -> None:
         self._live: State = self.fresh_state()
-        self._kernels: Kernels = KERNELS[type(self._live)]
+        self._kernels: Kernels = kernels_for_python(type(self._live))
         self._awaited = [0] * len(self.clusters.arms)
         self._all_awaited = 0
         self._next_round = 1
         self._numbers = {label: number for number, label in enumerate(self.clusters.arms)}
+        self._begin_watch()
 
     def fresh_state(self) -> State:
         """Return the state before the first round."""
@@ -101,6 +103,7 @@ class Online:
             raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
         self._kernels.update(self._live, number, many, total)
         self._arrived(number, many)
+        self._watch()
 
     def cancel(self, arm: Label, pulls: int = 1) -> None:
         """Stop waiting for rewards that will never come: those rounds then never happened."""
@@ -173,7 +176,7 @@ class Online:
         per_arm = zip(*(told[key] for key in _PER_ARM), strict=True)
         known = dict(zip(self.clusters.arms, per_arm, strict=True))
         rows = [known.get(label, (0, 0.0, 0)) for label in clusters.arms]
-        if told["choice"].get("last") not in clusters.arms:
+        if told["choice"].get("last") not in {None, *clusters.arms}:
             told["choice"] = {}
         self.clusters = clusters
         Online.__init__(self)
@@ -188,6 +191,7 @@ class Online:
             **dict(zip(_PER_ARM, per_arm, strict=True)),
             "rounds": self.rounds,
             "choice": self._last_choice(),
+            "watched": self._watched(),
         }
 
     def _take_up(self, told: dict[str, Any], owner: str) -> None:
@@ -202,6 +206,7 @@ class Online:
         read, both = self.family.read_total, zip(told["totals"], pulls, strict=True)
         totals = [read(total, many, owner) if many else _nothing(total, owner) for total, many in both]
         self._check_choice(told["choice"], owner)
+        self._check_watched(told["watched"], owner)
         clean = {"pulls": pulls, "totals": totals, "awaited": awaited, "rounds": rounds}
         self._resume(told | clean)
 
@@ -213,6 +218,7 @@ class Online:
         self._all_awaited = sum(told["awaited"])
         self._next_round = told["rounds"] + 1
         self._restore_choice(told["choice"])
+        self._restore_watched(told["watched"])
 
     def _last_choice(self) -> dict[str, Any]:
         """Return what it remembers besides pulls and totals, as plain data."""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
+from clusterbandits.families.law import lower, upper
+from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.online import TOLD, Online
+from clusterbandits.policies.settings import read_settings, signature
 from clusterbandits.serial import to_json
 from clusterbandits.validate import Described, check_keys, choice, invalid
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.explanation import Explanation
+    from numpy.random import Generator
+
     from clusterbandits.policies.protocol import State
 
-_FORMAT = "clusterbandits policy 1"
+_FORMAT = "clusterbandits policy 2"
 _DESCRIPTION = ["policy", "settings", "family", "label", "clusters"]
 
 
@@ -31,8 +36,8 @@ class Policy(Online):
     ----------
     clusters
         What it knows.
-    settings
-        The value of every setting.
+    **settings
+        Settings by name; those left out have their defaults.
     family
         The law of rewards, or its name.
     label
@@ -43,6 +48,10 @@ class Policy(Online):
     defaults: ClassVar[Mapping[str, object]]
     #: Whether it uses the widths of clusters.
     uses_widths: ClassVar[bool]
+    #: Whether it must know beforehand how many rounds there will be.
+    needs_horizon: ClassVar[bool] = False
+    #: What is known of its regret, in a few words.
+    guarantee: ClassVar[str]
     #: Whether its choices are drawn at random.
     randomised: ClassVar[bool] = False
     reference: ClassVar[str]
@@ -52,9 +61,15 @@ class Policy(Online):
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
             Policy.kinds[cls.name] = cls
+            cls.__signature__ = signature(cls.defaults)  # type: ignore[attr-defined]
 
     def __init__(
-        self, clusters: Clusters, settings: Mapping[str, object], family: Family | str, label: str | None
+        self,
+        clusters: Clusters,
+        *,
+        family: Family | str = "bernoulli",
+        label: str | None = None,
+        **settings: object,
     ) -> None:
         owner = type(self).__name__
         if not isinstance(clusters, Clusters):
@@ -63,23 +78,56 @@ class Policy(Online):
             raise invalid("label", owner, "a name of at least one letter", label)
         self.clusters = clusters
         self.family = as_family(family, owner)
-        self.settings = dict(settings)
+        self.settings = read_settings(self.name, self.defaults, settings, owner)
         self.label = self.spec if label is None else label
         super().__init__()
 
     @property
     def spec(self) -> str:
         """The text that ``policy`` makes this policy of again, as in ``"clus-ucb:a=5.0,refresh=50"``."""
-        changed = [f"{key}={value}" for key, value in self.settings.items() if value != self.defaults[key]]
+        changed = [f"{key}={_text(value)}" for key, value in self._changed().items()]
         return ":".join([self.name, *([",".join(changed)] if changed else [])])
 
-    def fresh_state(self) -> State:
-        """Return the state before the first round, as compiled code receives it."""
+    def _changed(self) -> dict[str, Any]:
+        return {key: value for key, value in self.settings.items() if value != self.defaults[key]}
+
+    def fresh_state(self, rng: Generator | None = None) -> State:
+        """Return the state before the first round, as compiled code receives it.
+
+        A policy that chooses at random draws from ``rng``, or from a generator of its own seed.
+        """
         raise NotImplementedError
 
+    def for_horizon(self, horizon: int) -> Self:
+        """Return the policy as it plays so many rounds: itself, unless it needs to know their number."""
+        if not self.needs_horizon or self.settings["horizon"] is not None:
+            return self
+        settings = self.settings | {"horizon": horizon}
+        return self.make(self.clusters, settings, family=self.family, label=self.label)
+
     def explain(self) -> Explanation:
-        """Return what it knows and concludes of every arm."""
-        raise NotImplementedError
+        """Return what it knows of every arm, and what it compares them by where that is not left to chance.
+
+        Only rewards that were told count. Prints as a table; ``low`` and ``high`` are confidence bounds from
+        the arm's own rewards.
+        """
+        state, level = self._live, math.log(self._next_round)
+        scores = self._scores() if state.pulls.all() else None
+        arms = []
+        for number, cluster in enumerate(self.clusters.partition.cluster_names):
+            label, pulls = self.clusters.arms[number], int(state.pulls[number])
+            if not pulls:
+                arms.append(ArmView(label, cluster, 0))
+                continue
+            mean = float(state.totals[number]) / pulls
+            low, high = (bound(self.family.law, mean, level / pulls) for bound in (lower, upper))
+            score = None if scores is None else scores[number]
+            arms.append(ArmView(label, cluster, pulls, mean, low, high, score))
+        return Explanation(self._next_round, None, tuple(arms))
+
+    def _scores(self) -> list[float] | None:
+        """Return what arms are compared by, once all were pulled; None where that is left to chance."""
+        return None
 
     def description(self) -> dict[str, Any]:
         """Return plain data that says all but what it was told: name, settings, family, label, clusters."""
@@ -107,13 +155,9 @@ class Policy(Online):
     def make(cls, clusters: Clusters, settings: object, *, family: Family | str, label: str | None) -> Self:
         """Return a policy of this kind with settings by name; unknown ones are refused."""
         given = settings if isinstance(settings, Mapping) else {"settings": settings}
-        for key in given:
-            if key not in cls.defaults:
-                allowed = f"'{cls.name}' with {' and '.join(cls.defaults)} alone"
-                raise invalid("policy", "policy", allowed, Described(f"'{key}'"))
-        construct: Any = cls
-        made: Self = construct(clusters, **given, family=family, label=label)
-        return made
+        return cls(
+            clusters, family=family, label=label, **read_settings(cls.name, cls.defaults, given, cls.__name__)
+        )
 
     def to_json(self) -> str:
         """Return all it is and was told as strict JSON; numbers are kept to the last bit.
@@ -146,12 +190,15 @@ class Policy(Online):
         return restored
 
     def __repr__(self) -> str:
-        settings = "".join(
-            f", {key}={value!r}" for key, value in self.settings.items() if value != self.defaults[key]
-        )
+        settings = "".join(f", {key}={value!r}" for key, value in self._changed().items())
         family = "" if self.family.name == "bernoulli" else f", family={self.family.spec!r}"
         label = "" if self.label == self.spec else f", label={self.label!r}"
         return f"{type(self).__name__}({self.clusters!r}{settings}{family}{label})"
+
+
+def _text(value: object) -> str:
+    """Return a setting as labels show it; a table is only named."""
+    return "given" if isinstance(value, list) else str(value)
 
 
 def _is_name(label: object) -> bool:

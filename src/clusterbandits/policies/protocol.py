@@ -1,15 +1,18 @@
-"""What every policy is made of: three kernels on a state of arrays, chosen by the state's class.
+"""What every policy is made of: a few kernels on a state of arrays, chosen by the state's class.
 
 ``select(state, n)`` returns the arm of round n, ``hold(state, arm, n, limit)`` for how many rounds from n on
-that choice is certain whatever they pay, ``update(state, arm, pulls, total)`` takes in what they paid. The
-functions of this file dispatch: a kernel that calls them is compiled once for every class of state.
+that choice is certain whatever they pay, ``update(state, arm, pulls, total)`` takes in what they paid.
+``watch(state, n)`` lets the policy look at what it was told before round n and returns the round in which it
+will look again. The functions of this file dispatch: a kernel that calls them is compiled once for every
+class of state.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from clusterbandits.compiled import specialise
+from clusterbandits.compiled import allocating_kernel, kernel, plain, specialise
+from clusterbandits.policies.layout import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,12 +33,25 @@ class State(Protocol):
         """What each arm has paid."""
 
 
+@kernel
+def one_round(_state: Any, _arm: int, _n: int, _limit: int) -> int:
+    """Return 1: what a policy holds that chooses at random, or has no certainty."""
+    return 1
+
+
+@kernel
+def never(_state: Any, _n: int) -> int:
+    """Watch nothing."""
+    return FOREVER
+
+
 class Kernels(NamedTuple):
-    """The three compiled functions of a policy."""
+    """The compiled functions of a policy."""
 
     select: Callable[..., int]
     hold: Callable[..., int]
     update: Callable[..., None]
+    watch: Callable[..., int] = never
 
 
 KERNELS: dict[type, Kernels] = {}
@@ -56,31 +72,49 @@ def update(state: Any, arm: int, pulls: int, total: float) -> None:
     KERNELS[type(state)].update(state, arm, pulls, total)
 
 
+def watch(state: Any, n: int) -> int:
+    """Look at what was told before round n; return the round in which to look again."""
+    return KERNELS[type(state)].watch(state, n)
+
+
+@allocating_kernel
+def _select_counted(state: Any, n: int) -> int:
+    return select(state, n)
+
+
+@allocating_kernel
+def _update_counted(state: Any, arm: int, pulls: int, total: float) -> None:
+    update(state, arm, pulls, total)
+
+
+@allocating_kernel
+def _watch_counted(state: Any, n: int) -> int:
+    return watch(state, n)
+
+
+def kernels_for_python(kind: type) -> Kernels:
+    """Return the kernels as Python may call them: those handed a generator must count who holds it."""
+    kernels = KERNELS[kind]
+    if "rng" not in getattr(kind, "_fields", ()):
+        return kernels
+    return Kernels(_select_counted, kernels.hold, _update_counted, _watch_counted)
+
+
 @specialise(select)
 def _select(state: Any, _n: int) -> Callable[..., int]:
-    chosen = KERNELS[state.instance_class].select
-
-    def implementation(state: Any, n: int) -> int:
-        return chosen(state, n)
-
-    return implementation
+    return plain(KERNELS[state.instance_class].select)
 
 
 @specialise(hold)
 def _hold(state: Any, _arm: int, _n: int, _limit: int) -> Callable[..., int]:
-    chosen = KERNELS[state.instance_class].hold
-
-    def implementation(state: Any, arm: int, n: int, limit: int) -> int:
-        return chosen(state, arm, n, limit)
-
-    return implementation
+    return plain(KERNELS[state.instance_class].hold)
 
 
 @specialise(update)
 def _update(state: Any, _arm: int, _pulls: int, _total: float) -> Callable[..., None]:
-    chosen = KERNELS[state.instance_class].update
+    return plain(KERNELS[state.instance_class].update)
 
-    def implementation(state: Any, arm: int, pulls: int, total: float) -> None:
-        chosen(state, arm, pulls, total)
 
-    return implementation
+@specialise(watch)
+def _watch(state: Any, _n: int) -> Callable[..., int]:
+    return plain(KERNELS[state.instance_class].watch)

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterbandits.policies.ckl_ucb import CKLUCB
+from clusterbandits.policies.clus_opt import ClusOPT
+from clusterbandits.policies.clus_ts import ClusTS
 from clusterbandits.policies.clus_ucb import ClusUCB
+from clusterbandits.policies.clus_ucb_hedged import ClusUCBHedged
+from clusterbandits.policies.epsilon_greedy import EpsilonGreedy
+from clusterbandits.policies.hier_ts import HierTS
+from clusterbandits.policies.imed_clus import IMEDClus
+from clusterbandits.policies.imed_opt import IMEDOPT
+from clusterbandits.policies.imed_plain import IMED
 from clusterbandits.policies.kl_ucb import KLUCB
+from clusterbandits.policies.kl_ucb_plus_plus import KLUCBPlusPlus
+from clusterbandits.policies.moss import MOSS
+from clusterbandits.policies.ossb import OSSB
+from clusterbandits.policies.thompson import Thompson
+from clusterbandits.policies.tlp_max import TLPMax
+from clusterbandits.policies.tlp_mean import TLPMean
+from clusterbandits.policies.tsc import TSC
+from clusterbandits.policies.ucb1 import UCB1
+from clusterbandits.policies.ucbc import UCBC
 from clusterbandits.validate import choice, invalid
 
 if TYPE_CHECKING:
@@ -13,7 +31,11 @@ if TYPE_CHECKING:
     from clusterbandits.families import Family
     from clusterbandits.policies.policy import Policy
 
-POLICIES: dict[str, type[Policy]] = {kind.name: kind for kind in (KLUCB, ClusUCB)}
+_CLASSICAL = (UCB1, MOSS, EpsilonGreedy, KLUCB, KLUCBPlusPlus, IMED, Thompson)
+_CLUSTERED = (TLPMean, TLPMax, TSC, UCBC, CKLUCB, OSSB, ClusUCB)
+_BEYOND = (ClusUCBHedged, ClusOPT, IMEDClus, IMEDOPT, ClusTS, HierTS)
+
+POLICIES: dict[str, type[Policy]] = {kind.name: kind for kind in (*_CLASSICAL, *_CLUSTERED, *_BEYOND)}
 
 
 def policy(

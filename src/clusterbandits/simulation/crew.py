@@ -17,46 +17,47 @@ from clusterbandits.validate import Described, invalid
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
-    from clusterbandits.simulation.plan import Block, Plan
+    from clusterbandits.simulation.plan import Block, Plan, Played
     from clusterbandits.simulation.progress import Listener
     from clusterbandits.simulation.store import Store
 
-    Ints = NDArray[np.int64]
-    Futures = dict[Future[Ints], Block]
+    Futures = dict[Future[Played], Block]
 
 #: Seconds between looks at how far it has come.
 _LOOK = 0.1
 
 
 class Ledger:
-    """The pulls of all runs, filled in block by block, in memory and in the store."""
+    """The pulls and alarms of all runs, filled in block by block, in memory and in the store."""
 
     def __init__(self, plan: Plan, store: Store | None) -> None:
         self.plan, self._store = plan, store
         arms = len(plan.instance.arms)
         shape = (len(plan.policies), plan.runs, len(plan.checkpoints), arms)
         self._pulls = np.zeros(shape, dtype=np.int64)
+        self._alarms = tuple(
+            np.zeros((plan.runs, len(policy.clusters.widths)), dtype=np.int64) for policy in plan.policies
+        )
         self._done = np.zeros(shape[:2], dtype=np.bool_)
         kept = {} if store is None else store.load()
-        for block, pulls in kept.items():
-            self._write(block, pulls)
+        for block, played in kept.items():
+            self._write(block, played)
         self.missing = [block for block in plan.blocks if block not in kept]
         self.tally = Tally(int(self._done.size), plan.horizon, int(self._done.sum()))
 
-    def enter(self, block: Block, pulls: Ints, *, rounds_counted: bool) -> None:
+    def enter(self, block: Block, played: Played, *, rounds_counted: bool) -> None:
         """Take in a finished block."""
         if self._store is not None:
-            self._store.save(block, pulls)
-        self._write(block, pulls)
+            self._store.save(block, played)
+        self._write(block, played)
         self.tally.add_runs(block.runs)
         if not rounds_counted:
             self.tally.add_rounds(block.runs * self.plan.horizon)
 
-    def _write(self, block: Block, pulls: Ints) -> None:
+    def _write(self, block: Block, played: Played) -> None:
         runs = slice(block.first, block.first + block.runs)
-        self._pulls[block.policy, runs] = pulls
+        self._pulls[block.policy, runs] = played.pulls
+        self._alarms[block.policy][runs] = played.alarms
         self._done[block.policy, runs] = True
 
     def result(self, owner: str) -> Result:
@@ -68,7 +69,14 @@ class Ledger:
         pulls = self._pulls if runs.size == plan.runs else self._pulls[:, runs]
         checkpoints = np.array(plan.checkpoints, dtype=np.int64)
         return Result(
-            plan.instance, plan.labels, checkpoints, pulls, runs, seed=plan.seed, paired=plan.paired
+            plan.instance,
+            plan.labels,
+            checkpoints,
+            pulls,
+            runs,
+            alarm_rounds=tuple(rounds[runs] for rounds in self._alarms),
+            seed=plan.seed,
+            paired=plan.paired,
         )
 
     def finished_result(self) -> Result | None:
@@ -85,7 +93,7 @@ class Crew(Protocol):
     def submit(self, blocks: Iterable[Block]) -> Futures:
         """Begin to play the blocks."""
 
-    def stop(self, futures: Iterable[Future[Ints]]) -> None:
+    def stop(self, futures: Iterable[Future[Played]]) -> None:
         """End as soon as can be; blocks that are finished stay finished."""
 
 
@@ -108,7 +116,7 @@ class Threads:
             raise InterruptedError
         self._tally.add_rounds(rounds)
 
-    def stop(self, futures: Iterable[Future[Ints]]) -> None:
+    def stop(self, futures: Iterable[Future[Played]]) -> None:
         """End within the few milliseconds a kernel takes to look up."""
         del futures
         self._stopped.set()
@@ -128,7 +136,7 @@ class Foreign:
         text = self._plan.to_json()
         return {self._executor.submit(play_block, text, block): block for block in blocks}
 
-    def stop(self, futures: Iterable[Future[Ints]]) -> None:
+    def stop(self, futures: Iterable[Future[Played]]) -> None:
         """Ask for nothing more; the executor belongs to somebody else and is left running."""
         for future in futures:
             future.cancel()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
+from clusterbandits.compiled import allocating_kernel, inner_kernel
 from clusterbandits.families.law import Law, total
-from clusterbandits.policies.protocol import hold, select, update
+from clusterbandits.policies.protocol import hold, select, update, watch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,21 +55,15 @@ def advance(
 ) -> int:
     """Play on from the cursor for at most so many choices; return why it stopped.
 
-    It counts references, once a call: a kernel that does not would keep every generator it is handed.
+    It counts references, as no kernel that it calls does: else every generator it is handed would be kept.
     """
-    return _advance(state, rewards, record, cursor, rules, steps)
-
-
-@kernel
-def _advance(
-    state: Any, rewards: Rewards, record: Record, cursor: NDArray[np.int64], rules: Rules, steps: int
-) -> int:
     for _ in range(steps):
         n = cursor[ROUND]
         if n > rules.horizon:
             return DONE
+        beyond = min(watch(state, n), rules.horizon + 1)
         arm = select(state, n)
-        rounds = 1 if rules.stepwise else hold(state, arm, n, rules.horizon - n + 1)
+        rounds = 1 if rules.stepwise else hold(state, arm, n, beyond - n)
         if rewards.tape.shape[1] > 0:
             rounds = min(rounds, rewards.first[arm] + rewards.tape.shape[1] - state.pulls[arm])
             if rounds <= 0:

@@ -18,6 +18,9 @@ from clusterbandits.validate import LARGEST_SEED, check_keys, truth, whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 MOST_RUNS = 10**6
 #: Pieces a policy's runs are played, handed out and stored in.
 _BLOCKS = 16
@@ -29,6 +32,15 @@ class Block(NamedTuple):
     policy: int
     first: int
     runs: int
+
+
+class Played(NamedTuple):
+    """What a block leaves behind."""
+
+    #: ``[run, checkpoint, arm]``
+    pulls: NDArray[np.int64]
+    #: ``[run, cluster]``: the round in which the width alarm went off, 0 where it did not.
+    alarms: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

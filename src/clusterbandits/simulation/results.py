@@ -55,6 +55,8 @@ class Result:
         without a copy where it holds 64-bit integers already, and read only from here.
     runs
         The number of every run; 0, 1, 2, … where left out.
+    alarm_rounds
+        For every policy ``[run, cluster]``: the round in which the width alarm went off, 0 where it did not.
     seed, paired
         How the runs were drawn, remembered: the seed, and whether policies met the same rewards run by run.
 
@@ -77,6 +79,7 @@ class Result:
     pulls: Ints
     runs: Ints = field(default_factory=_no_numbers)
     _: KW_ONLY
+    alarm_rounds: tuple[Ints, ...] = ()
     seed: int | None = None
     paired: bool = False
     _regrets: dict[int, Floats] = field(init=False, default_factory=dict)
@@ -86,7 +89,9 @@ class Result:
         checkpoints = statistics.read_checkpoints(self.checkpoints)
         pulls = statistics.read_pulls(self.pulls, len(labels), checkpoints, len(self.instance.arms))
         runs = statistics.read_runs(self.runs, pulls.shape[1])
+        alarms = statistics.read_alarms(self.alarm_rounds, len(labels), len(runs))
         kept = {"labels": labels, "checkpoints": checkpoints, "pulls": pulls, "runs": runs}
+        kept["alarm_rounds"] = alarms
         for name, value in kept.items():
             object.__setattr__(self, name, value)
 
@@ -140,6 +145,13 @@ class Result:
         means = statistics.bootstrap_means(regret, draws, generator)
         low, high = np.quantile(means, [outside, 1 - outside], axis=0, overwrite_input=True)
         return low, high
+
+    def alarms(self, policy: str | int) -> Ints:
+        """Return when the width alarm of every cluster went off, ``[run, cluster]``; 0 where it did not.
+
+        Clusters are the policy's own; a policy without widths has none that could.
+        """
+        return self.alarm_rounds[self._place(policy)]
 
     def shares(self, policy: str | int) -> Floats:
         """Return the mean share of pulls of every group of the instance, ``[checkpoint, cluster]``."""
@@ -200,6 +212,7 @@ class Result:
         _, _, since, until = self.slope(0)
         if since < until:
             notes.append(f"slope: regret per log n, {round_text(since)} to {round_text(until)}.")
+        notes += [text for text in map(self._alarm_note, range(len(self.labels))) if text]
         columns = ("policy", "regret", "±", "median", "95 %", "best %", "slope")
         rows = tuple(map(self._row, range(len(self.labels))))
         return Table(columns, rows, title=textwrap.fill(title, WIDTH), notes=tuple(notes))
@@ -227,7 +240,13 @@ class Result:
             "band": {"level": BAND_LEVEL, "low": low, "high": high},
             "slope": {"value": value, "error": error, "since": slope.since, "until": slope.until},
             "mean_pulls": self.pulls[place, :, -1].mean(axis=0).tolist(),
+            "alarms": (self.alarm_rounds[place] > 0).mean(axis=0).tolist(),
         }
+
+    def _alarm_note(self, place: int) -> str:
+        alarmed = int((self.alarm_rounds[place] > 0).any(axis=1).sum())
+        runs = f"{alarmed} of {len(self.runs)} runs"
+        return f"{self.labels[place]}: rewards contradict a declared width in {runs}." if alarmed else ""
 
     def _row(self, place: int) -> tuple[object, ...]:
         final = self.regret(place)[:, -1]

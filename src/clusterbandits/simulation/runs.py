@@ -20,7 +20,7 @@ from clusterbandits.simulation.loop import (
     advance,
     new_cursor,
 )
-from clusterbandits.simulation.plan import Block, Plan, plan_of_json
+from clusterbandits.simulation.plan import Block, Plan, Played, plan_of_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,28 +34,30 @@ if TYPE_CHECKING:
     Watch = Callable[[int], None]
 
 #: What a random stream is for, the second word of its key; the first is the run.
-_OWN, _COMMON = range(2)
+_OWN, _COMMON, _CHOICE = range(3)
 #: Choices made at first, and seconds after which, before a kernel looks up to see whether to stop.
 _FIRST_STEPS, _MOST_STEPS, _LOOK_UP = 2**14, 2**20, 0.02
 #: Rewards an arm draws ahead where policies share them, and in all.
 _AHEAD, _MOST_AHEAD = 4096, 2**20
 
 
-def play_block(plan_text: str, block: Block) -> Ints:
+def play_block(plan_text: str, block: Block) -> Played:
     """Play a block of a plan written as text: what executors send to their workers."""
     return play_runs(plan_of_json(plan_text), Block(*block), lambda _: None)
 
 
-def play_runs(plan: Plan, block: Block, watch: Watch) -> Ints:
-    """Return the pulls of the block's runs, ``[run, checkpoint, arm]``."""
+def play_runs(plan: Plan, block: Block, watch: Watch) -> Played:
+    """Return what the block's runs leave behind."""
     runs = range(block.first, block.first + block.runs)
-    return np.stack([_play_run(plan, block.policy, run, watch) for run in runs])
+    pulls, alarms = zip(*(_play_run(plan, block.policy, run, watch) for run in runs), strict=True)
+    return Played(np.stack(pulls), np.stack(alarms))
 
 
-def _play_run(plan: Plan, place: int, run: int, watch: Watch) -> Ints:
+def _play_run(plan: Plan, place: int, run: int, watch: Watch) -> tuple[Ints, Ints]:
     policy = plan.policies[place]
     arms = len(plan.instance.arms)
-    state, cursor = policy.fresh_state(), new_cursor()
+    chance = _stream(plan, run, _CHOICE, _name(policy.label)) if policy.randomised else None
+    state, cursor = policy.fresh_state(chance), new_cursor()
     checkpoints = np.array(plan.checkpoints, dtype=np.int64)
     record = Record(
         checkpoints, np.zeros((checkpoints.size, arms), dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -77,7 +79,9 @@ def _play_run(plan: Plan, place: int, run: int, watch: Watch) -> Ints:
         before = int(cursor[ROUND])
     if cursor[CHECKPOINT] != checkpoints.size:
         raise AssertionError("a run ended before its last checkpoint")
-    return record.pulls
+    alarm = getattr(state, "alarm", None)
+    quiet = np.zeros(len(policy.clusters.widths), dtype=np.int64)
+    return record.pulls, quiet if alarm is None or alarm.fired.size != quiet.size else alarm.fired
 
 
 def _stream(plan: Plan, *key: int) -> np.random.Generator:
@@ -86,12 +90,16 @@ def _stream(plan: Plan, *key: int) -> np.random.Generator:
 
 def _own_rewards(plan: Plan, run: int, label: str) -> Rewards:
     """Return rewards of the policy's own: named by its label, so that they do not depend on its rivals."""
-    name = int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "little")
     arms = len(plan.instance.arms)
     means = np.array(plan.instance.means)
     nothing = np.zeros((arms, 0))
     law = plan.instance.family.law
-    return Rewards(law, means, _stream(plan, run, _OWN, name), nothing, np.zeros(arms, dtype=np.int64))
+    own = _stream(plan, run, _OWN, _name(label))
+    return Rewards(law, means, own, nothing, np.zeros(arms, dtype=np.int64))
+
+
+def _name(label: str) -> int:
+    return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "little")
 
 
 class _Common:

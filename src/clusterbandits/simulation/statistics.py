@@ -203,3 +203,18 @@ def read_runs(values: object, count: int) -> Ints:
     if runs.shape != (count,) or len(np.unique(runs)) < count:
         raise invalid("runs", "Result", allowed, runs.tolist())
     return runs
+
+
+def read_alarms(values: object, policies: int, runs: int) -> tuple[Ints, ...]:
+    """Return the rounds of alarms, one array for every policy; none went off where none are given."""
+    arrays = (
+        values if isinstance(values, tuple) and values else (np.zeros((runs, 0), dtype=np.int64),) * policies
+    )
+    allowed = f"one table for each of {policies} policies with a row for each of {count_text(runs, 'run')}"
+    if len(arrays) != policies:
+        raise invalid("alarm_rounds", "Result", allowed, Described(f"{len(arrays)} tables"))
+    tables = tuple(_integers("alarm_rounds", allowed, one) for one in arrays)
+    for one in tables:
+        if one.ndim != 2 or one.shape[0] != runs or (one < 0).any():
+            raise invalid("alarm_rounds", "Result", allowed, Described(f"shape {one.shape}"))
+    return tables

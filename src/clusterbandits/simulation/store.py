@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from clusterbandits.errors import UnreadableFileError, UnwritableFileError
 from clusterbandits.files import UNFINISHED, sweep, whole_file
 from clusterbandits.serial import to_json
-from clusterbandits.simulation.plan import Block, Plan
+from clusterbandits.simulation.plan import Block, Plan, Played
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 MANIFEST = "_manifest.json"
-_FORMAT = "clusterbandits runs 1"
+_FORMAT = "clusterbandits runs 2"
 _KEY = b"clusterbandits"
 _COLUMNS = ["policy", "run", "round", "arm", "pulls"]
 
@@ -76,7 +76,7 @@ class Store:
             allowed = f"finished with what began it, {_named(begun)}, not {_named(_versions())}"
             raise invalid("store", "simulate", allowed, str(self.folder))
 
-    def load(self) -> dict[Block, Ints]:
+    def load(self) -> dict[Block, Played]:
         """Return what is there already; anything damaged or foreign among it is named and refused."""
         blocks = self.plan.blocks
         expected = {self._path(block).name for block in blocks}
@@ -87,12 +87,15 @@ class Store:
                 )
         return {block: self._read(block) for block in blocks if self._path(block).exists()}
 
-    def save(self, block: Block, pulls: Ints) -> None:
+    def save(self, block: Block, played: Played) -> None:
         """Write a block, whole or not at all."""
+        about = self._about(block) | {"alarms": played.alarms.tolist()}
+        table = self._table(block, played.pulls).replace_schema_metadata({_KEY: to_json(about).encode()})
         with whole_file(self._path(block)) as unfinished:
-            pq.write_table(
-                self._table(block, pulls), unfinished, compression="zstd", write_page_checksum=True
-            )
+            pq.write_table(table, unfinished, compression="zstd", write_page_checksum=True)
+
+    def _about(self, block: Block) -> dict[str, Any]:
+        return {"plan": self._key, "block": list(block)}
 
     def _table(self, block: Block, pulls: Ints) -> Any:
         plan = self.plan
@@ -106,27 +109,35 @@ class Store:
             pa.DictionaryArray.from_arrays(arm.astype(np.int32), names),
             pa.array(pulls.ravel()),
         ]
-        about = {"plan": self._key, "block": list(block)}
-        table = pa.table(dict(zip(_COLUMNS, columns, strict=True)))
-        return table.replace_schema_metadata({_KEY: to_json(about).encode()})
+        return pa.table(dict(zip(_COLUMNS, columns, strict=True)))
 
     def _path(self, block: Block) -> Path:
         return self.folder / f"policy-{block.policy}-runs-{block.first:06d}.parquet"
 
-    def _read(self, block: Block) -> Ints:
+    def _read(self, block: Block) -> Played:
         path = self._path(block)
         try:
             table = pq.read_table(path, page_checksum_verification=True)
-            mark = (table.schema.metadata or {}).get(_KEY)
+            mark = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+            alarms = self._alarms(mark.pop("alarms", None) if isinstance(mark, dict) else None, block)
             pulls = self._pulls(table, block)
             whole = pulls is not None and table.equals(self._table(block, pulls), check_metadata=False)
         except (OSError, ValueError, TypeError, pa.ArrowException) as error:
             raise self._bad(path, "a whole Parquet file", type(error).__name__) from None
-        if mark != to_json({"plan": self._key, "block": list(block)}).encode():
+        if mark != self._about(block):
             raise self._bad(path, "a block of this plan", "another")
-        if pulls is None or not whole:
+        if pulls is None or alarms is None or not whole:
             raise self._bad(path, "a table of runs that add up to their rounds", "another")
-        return pulls
+        return Played(pulls, alarms)
+
+    def _alarms(self, listed: object, block: Block) -> Ints | None:
+        """Return the rounds of alarms, or None where they cannot be those of runs."""
+        shape = (block.runs, len(self.plan.policies[block.policy].clusters.widths))
+        alarms = np.array(listed if isinstance(listed, list) else [])
+        if alarms.shape != shape or alarms.dtype.kind != "i":
+            return None
+        inside = (alarms >= 0).all() and (alarms <= self.plan.horizon).all()
+        return alarms.astype(np.int64) if inside else None
 
     def _pulls(self, table: Any, block: Block) -> Ints | None:
         """Return the counts of a table, or None where they cannot be those of runs."""

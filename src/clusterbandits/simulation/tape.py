@@ -57,7 +57,7 @@ def play(
         given = Described(f"{paid.size} rewards")
         raise invalid("tape", "play", f"long enough for {rounds} rounds", given)
     arms = paid.shape[0]
-    state, cursor = policy.fresh_state(), new_cursor()
+    state, cursor = policy.for_horizon(rounds).fresh_state(), new_cursor()
     nothing = np.zeros(arms)
     first = np.zeros(arms, dtype=np.int64)
     rewards = Rewards(policy.family.law, nothing, np.random.default_rng(0), paid, first)

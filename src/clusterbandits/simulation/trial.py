@@ -147,7 +147,7 @@ def _plan(
         )
     return Plan(
         instance=instance,
-        policies=policies,
+        policies=tuple(one.for_horizon(horizon) for one in policies),
         horizon=horizon,
         runs=whole("runs", "simulate", settings["runs"], least=1, most=MOST_RUNS),
         seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),

@@ -12,23 +12,22 @@ import math
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import EXPONENTIAL
-from clusterbandits.policies.evidence import against, evidence_against, index
-from clusterbandits.policies.state import (
+from clusterbandits.policies.index.evidence import against, index, mates_against
+from clusterbandits.policies.index.state import (
     ANCHOR,
     CHANGED,
     EVIDENCE,
     LEADING,
     LEVEL,
-    NOBODY,
+    LINE,
     RATE,
     REACH,
     SEVERAL,
-    Floats,
     IndexState,
 )
+from clusterbandits.policies.layout import NOBODY, Floats
+from clusterbandits.policies.leader import TIE, leader_of
 
-#: Indices this close, relative to their size, are tied; far below what one reward moves them by.
-TIE = 1e-13
 #: Bounds this close are not compared but solved; far above the rounding of either.
 _MARGIN = 1e-12
 _MOST_TESTS = 30
@@ -37,7 +36,7 @@ _ROUNDING = 1e-14
 _STRETCH = 0.05
 
 
-@kernel
+@inner_kernel
 def choose(state: IndexState, level: float) -> int:
     """Return the arm with the largest index at threshold ``level``."""
     if state.pulls.size == 1:
@@ -50,21 +49,30 @@ def choose(state: IndexState, level: float) -> int:
             break
         margin = margin_at(state, top, second)
         q = second + margin
-        evidence, slope = evidence_against(state, top, q, width_of(state, top), stretch_at(state, q))
-        if evidence <= level:
+        if _test(state, top, q) <= level:
             state.certificate[LEVEL] = q
             return top
-        draw_line(state, top, q, evidence, slope)
         if bound(state.lines, top, level) > second - 2.0 * margin:
             break
     return _settle(state, level)
+
+
+@kernel
+def _test(state: IndexState, arm: int, q: float) -> float:
+    """Draw the arm's lines at q; return the evidence against its index being so large."""
+    own, own_slope = _part(state, arm, q, stretch_at(state, q))
+    mates, slope = mates_against(state, arm, q, width_of(state, arm), stretch_at(state, q))
+    draw_lines(state, arm, q, (own, own_slope), (own + mates, own_slope + slope))
+    return min(own + mates, own / state.hedge) if state.hedge > 0.0 else own + mates
 
 
 @inner_kernel
 def width_of(state: IndexState, arm: int) -> float:
     """Return the width that the arm's cluster is judged by at the moment."""
     cluster = state.cluster[arm]
-    return math.inf if cluster == state.memory[LEADING] else float(state.widths[cluster])
+    if state.plain_leader and cluster == state.memory[LEADING]:
+        return math.inf
+    return float(state.widths[cluster])
 
 
 @kernel
@@ -83,11 +91,17 @@ def margin_at(state: IndexState, arm: int, q: float) -> float:
 @inner_kernel
 def bound(lines: Floats, arm: int, level: float) -> float:
     """Return an upper bound on the arm's index at threshold ``level``."""
-    excess = level - lines[arm, EVIDENCE]
-    if lines[arm, REACH] < math.inf and excess < 0.0:
-        return float(lines[arm, ANCHOR])
-    q = float(lines[arm, ANCHOR] + excess * lines[arm, RATE])
-    return q if q <= lines[arm, REACH] else math.inf
+    q = _on_line(lines, arm, 0, level)
+    return max(q, _on_line(lines, arm, LINE, level)) if lines.shape[1] > LINE else q
+
+
+@inner_kernel
+def _on_line(lines: Floats, arm: int, line: int, level: float) -> float:
+    excess = level - lines[arm, line + EVIDENCE]
+    if lines[arm, line + REACH] < math.inf and excess < 0.0:
+        return float(lines[arm, line + ANCHOR])
+    q = float(lines[arm, line + ANCHOR] + excess * lines[arm, line + RATE])
+    return q if q <= lines[arm, line + REACH] else math.inf
 
 
 @kernel
@@ -109,32 +123,43 @@ def stretch_at(state: IndexState, q: float) -> float:
     return _STRETCH * q if state.law.code == EXPONENTIAL else 0.0
 
 
+@kernel
+def draw_lines(
+    state: IndexState, arm: int, q: float, own: tuple[float, float], whole: tuple[float, float]
+) -> None:
+    """Bound the arm's index by the line through the evidence at q, and its hedge by its own evidence."""
+    _draw_line(state, arm, 0, q, whole[0], whole[1])
+    if state.hedge > 0.0:
+        _draw_line(state, arm, LINE, q, own[0] / state.hedge, own[1] / state.hedge)
+
+
 @inner_kernel
-def draw_line(state: IndexState, arm: int, q: float, evidence: float, slope: float) -> None:
-    """Bound the arm's index by the line through its evidence at q; no bound where that is flat or a wall."""
+def _draw_line(state: IndexState, arm: int, line: int, q: float, evidence: float, slope: float) -> None:
     lines, stretch = state.lines, stretch_at(state, q)
     if evidence < math.inf and 0.0 < slope < math.inf:
-        lines[arm, ANCHOR], lines[arm, EVIDENCE], lines[arm, RATE] = q, evidence, 1.0 / slope
-        lines[arm, REACH] = q + stretch if stretch > 0.0 else math.inf
+        lines[arm, line + ANCHOR], lines[arm, line + EVIDENCE] = q, evidence
+        lines[arm, line + RATE] = 1.0 / slope
+        lines[arm, line + REACH] = q + stretch if stretch > 0.0 else math.inf
     else:
-        lines[arm, ANCHOR], lines[arm, EVIDENCE], lines[arm, RATE] = math.inf, 0.0, 0.0
-        lines[arm, REACH] = math.inf
+        # Flat: no bound. A wall: the index never comes so far.
+        lines[arm, line + ANCHOR] = q if evidence == math.inf else math.inf
+        lines[arm, line + EVIDENCE], lines[arm, line + RATE] = 0.0, 0.0
+        lines[arm, line + REACH] = math.inf
 
 
 @kernel
 def _solve(state: IndexState, arm: int, level: float) -> float:
-    """Return the arm's index and draw its line there."""
-    width = width_of(state, arm)
-    q = index(state, arm, level, width)
-    evidence, slope = evidence_against(state, arm, q, width, stretch_at(state, q))
-    draw_line(state, arm, q, evidence, slope)
-    if state.lines[arm, ANCHOR] == math.inf and evidence <= level:
-        # The top of the domain: no later index is larger.
-        state.lines[arm, ANCHOR] = q
+    """Return the arm's index and draw its lines there."""
+    q = index(state, arm, level, width_of(state, arm))
+    if _test(state, arm, q) <= level:
+        # Flat at the index is only the top of the domain: no later index is larger.
+        for line in range(0, state.lines.shape[1], LINE):
+            if state.lines[arm, line + ANCHOR] == math.inf:
+                state.lines[arm, line + ANCHOR] = q
     return q
 
 
-@kernel
+@inner_kernel
 def _settle(state: IndexState, level: float) -> int:
     """Solve for the largest indices, then break ties: fewest pulls, then lowest number."""
     indices = state.indices
@@ -159,15 +184,17 @@ def _settle(state: IndexState, level: float) -> int:
     return chosen
 
 
-@kernel
+@inner_kernel
 def _are_twins(state: IndexState, arm: int, other: int) -> bool:
     """Tell whether two arms have the same index because all it is made of is the same."""
+    if state.distances.size > 0:
+        return False
     same = state.pulls[arm] == state.pulls[other] and state.totals[arm] == state.totals[other]
     alone = width_of(state, arm) == math.inf and width_of(state, other) == math.inf
     return same and (alone or state.cluster[arm] == state.cluster[other])
 
 
-@kernel
+@inner_kernel
 def _fewest_pulls_among(state: IndexState, best: float) -> int:
     """Return the arm that wins the tie of those whose indices are the best one but for rounding."""
     chosen = NOBODY
@@ -191,17 +218,15 @@ def highest_rival(lines: Floats, chosen: int, level: float) -> tuple[int, float]
 
 @kernel
 def follow_leader(state: IndexState) -> None:
-    """Find the cluster of the empirical leader, where the policy judges that one as KL-UCB does."""
-    if not state.plain_leader:
+    """Find the cluster of the empirical leader, where the policy treats that one in another way."""
+    if not (state.plain_leader or state.steers):
         return
-    leader, best = 0, -math.inf
-    for arm in range(state.pulls.size):
-        mean = state.totals[arm] / state.pulls[arm]
-        if mean > best or (mean == best and state.pulls[arm] < state.pulls[leader]):
-            leader, best = arm, mean
+    leader = leader_of(state.pulls, state.totals)
     before, now = state.memory[LEADING], state.cluster[leader]
     if before != now:
         state.memory[LEADING] = now
+        if not state.plain_leader:
+            return
         mark_stale(state, now)
         if before != NOBODY:
             mark_stale(state, before)
@@ -220,30 +245,29 @@ def renew(state: IndexState, level: float) -> None:
     """Draw new lines for every cluster that has changed."""
     changed = state.memory[CHANGED]
     state.memory[CHANGED] = NOBODY
-    if changed >= 0:
-        _renew_one(state, changed, level)
-    elif changed == SEVERAL:
-        for cluster in range(state.stale.size):
-            if state.stale[cluster]:
-                _renew_one(state, cluster, level)
+    first, beyond = (changed, changed + 1) if changed >= 0 else (0, state.stale.size)
+    if changed == NOBODY:
+        return
+    for cluster in range(first, beyond):
+        if state.stale[cluster]:
+            state.stale[cluster] = False
+            if math.isnan(state.certificate[LEVEL]):
+                for place in range(state.start[cluster], state.start[cluster + 1]):
+                    _solve(state, state.order[place], level)
+            else:
+                _renew_cluster(state, cluster, state.certificate[LEVEL])
 
 
-@kernel
-def _renew_one(state: IndexState, cluster: int, level: float) -> None:
-    state.stale[cluster] = False
-    if math.isnan(state.certificate[LEVEL]):
-        for place in range(state.start[cluster], state.start[cluster + 1]):
-            _solve(state, state.order[place], level)
-    else:
-        _renew_cluster(state, cluster, state.certificate[LEVEL])
-
-
-@kernel
+@inner_kernel
 def _renew_cluster(state: IndexState, cluster: int, q: float) -> None:
     """Draw the lines of all arms of a cluster at q; what mates argue is added up once for all of them."""
     first, beyond = state.start[cluster], state.start[cluster + 1]
     width = width_of(state, state.order[first])
     stretch = stretch_at(state, q)
+    if state.distances.size > 0:
+        for place in range(first, beyond):
+            _test(state, state.order[place], q)
+        return
     everyone, everyone_slope = 0.0, 0.0
     shared = width < math.inf and beyond - first > 1
     if shared:
@@ -254,12 +278,13 @@ def _renew_cluster(state: IndexState, cluster: int, q: float) -> None:
     for place in range(first, beyond):
         arm = state.order[place]
         own, own_slope = _part(state, arm, q, stretch)
+        evidence, steep = own, own_slope
         if shared:
             part, slope = _part(state, arm, q - width, stretch)
             # The arm's own evidence at q is never less than at q − β: nothing large cancels.
-            own = everyone + (own - part)
-            own_slope += max(everyone_slope - slope - _ROUNDING * everyone_slope, 0.0)
-        draw_line(state, arm, q, own, own_slope)
+            evidence = everyone + (own - part)
+            steep += max(everyone_slope - slope - _ROUNDING * everyone_slope, 0.0)
+        draw_lines(state, arm, q, (own, own_slope), (evidence, steep))
 
 
 @kernel

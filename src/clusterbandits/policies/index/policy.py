@@ -1,4 +1,4 @@
-"""What KL-UCB and Clus-UCB share: their settings, what they remember between rounds, and their reasons."""
+"""What KL-UCB, Clus-UCB and their kin share: what they remember between rounds, and their reasons."""
 
 from __future__ import annotations
 
@@ -6,31 +6,20 @@ import math
 from typing import TYPE_CHECKING, Any, cast
 
 from clusterbandits.families.law import lower, upper
-from clusterbandits.policies import index_kernels
-from clusterbandits.policies.evidence import index, mates_shares, threshold
 from clusterbandits.policies.explanation import ArmView, Explanation
+from clusterbandits.policies.index import kernels
+from clusterbandits.policies.index.evidence import index, mates_shares, threshold
+from clusterbandits.policies.index.race import follow_leader, leading_width
+from clusterbandits.policies.index.state import HELD, LAST, UNPULLED, UNTIL, IndexState
+from clusterbandits.policies.layout import NOBODY
 from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.race import follow_leader, leading_width
-from clusterbandits.policies.state import HELD, LAST, NOBODY, UNPULLED, UNTIL, IndexState
-from clusterbandits.validate import MOST_ROUNDS, between, check_keys, whole
+from clusterbandits.validate import MOST_ROUNDS, check_keys, whole
 
 if TYPE_CHECKING:
     from clusterbandits.partition import Label
     from clusterbandits.policies.protocol import State
 
-__all__ = ["IndexPolicy", "exploration", "index_kernels", "refresh_rounds"]
-
-_LARGEST_A = 1e6
-
-
-def exploration(a: object, owner: str) -> float:
-    """Return the weight of log log n."""
-    return between("a", owner, a, 0, _LARGEST_A)
-
-
-def refresh_rounds(refresh: object, owner: str) -> int:
-    """Return how many rounds an arm is kept."""
-    return whole("refresh", owner, refresh, least=1, most=10**9)
+__all__ = ["IndexPolicy", "kernels"]
 
 
 class IndexPolicy(Policy):
@@ -81,6 +70,9 @@ class IndexPolicy(Policy):
         shares, arms = state.indices.tolist(), self.clusters.arms
         order = sorted(range(len(arms)), key=lambda k: -shares[k])
         return {arms[k]: shares[k] for k in order if shares[k] > 0}
+
+    def _widen(self, c: int) -> None:
+        kernels.widen(cast("IndexState", self._live), c)
 
     def _remember_choice(self, state: State) -> None:
         chosen, kept = cast("IndexState", state).memory, cast("IndexState", self._live).memory

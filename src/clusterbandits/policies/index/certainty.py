@@ -19,15 +19,14 @@ from typing import NamedTuple
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import GAUSSIAN, Law, divergence, natural_gap, variance
-from clusterbandits.policies.evidence import against, mates_against, threshold
-from clusterbandits.policies.race import highest_rival, margin_at, renew, width_of
-from clusterbandits.policies.state import (
+from clusterbandits.policies.index.evidence import against, distance, mates_against, threshold
+from clusterbandits.policies.index.race import highest_rival, margin_at, renew, width_of
+from clusterbandits.policies.index.state import (
     HELD,
     HELD_UNTIL,
     HIGHEST,
     LEADING,
     LEVEL,
-    NOBODY,
     PULLS,
     PULLS_A_MEAN,
     PULLS_A_REWARD,
@@ -35,9 +34,8 @@ from clusterbandits.policies.state import (
     RATE,
     IndexState,
 )
+from clusterbandits.policies.layout import FOREVER, NOBODY
 
-#: Longer than any horizon.
-FOREVER = 10**15
 #: The shares of the lead that a certificate gives away to be simple: to the rise of rivals, and to R.
 _RISE, _CURVATURE = 1.0 / 16.0, 1.0 / 64.0
 #: The most by which the logarithm of the round may grow under one certificate.
@@ -85,18 +83,19 @@ def certain_rounds(state: IndexState, arm: int, n: int) -> int:
     return 1 + int(min(spare, float(state.memory[HELD_UNTIL] - n)))
 
 
-@kernel
+@inner_kernel
 def _certify(state: IndexState, arm: int, n: int) -> bool:
     """Make a certificate for the arm from round n on, if there is one for more than that round."""
     state.memory[HELD] = NOBODY
-    if state.law.code == GAUSSIAN or (state.plain_leader and state.cluster[arm] != state.memory[LEADING]):
+    follows = state.plain_leader or state.steers
+    if state.law.code == GAUSSIAN or (follows and state.cluster[arm] != state.memory[LEADING]):
         return False
     level, width = threshold(n, state.a), width_of(state, arm)
     mean = state.totals[arm] / state.pulls[arm]
     w = state.certificate[LEVEL]
     own, _ = against(state.law, state.pulls[arm], mean, w, 0.0)
     mates, mates_slope = mates_against(state, arm, w, width, 0.0)
-    lead = level - own - mates
+    lead = _budget(state, level, mates) - own
     if not (lead > 0.0 and 0.0 < w < math.inf):
         return False
     if mean < w and lead < 0.5 * level and lead < _price(state.law, mean, w)[0]:
@@ -114,12 +113,19 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
     return True
 
 
-@kernel
+@inner_kernel
+def _budget(state: IndexState, level: float, mates: float) -> float:
+    """Return how much evidence of its own an arm may have against w: with its mates', or by the hedge."""
+    return float(max(level - mates, state.hedge * level))
+
+
+@inner_kernel
 def _certify_until(state: IndexState, arm: int, n: int, until: int) -> bool:
     """Make a certificate that rivals stay below their bounds of round ``until``, if that leaves a lead."""
-    _, w = _just_above_rivals(state, arm, threshold(until, state.a))
+    _, highest = highest_rival(state.lines, arm, threshold(until, state.a))
+    w = highest + margin_at(state, arm, highest)
     mates, _ = mates_against(state, arm, w, width_of(state, arm), 0.0)
-    budget = threshold(n, state.a) - mates
+    budget = _budget(state, threshold(n, state.a), mates)
     if not (w < math.inf and variance(state.law, w) > 0.0):
         return False
     if not _write(state, arm, w, budget, float(state.pulls[arm] + until - n)):
@@ -141,12 +147,6 @@ def _room_to_rise(state: IndexState, arm: int, w: float, lead: float, mates_slop
 
 
 @kernel
-def _just_above_rivals(state: IndexState, arm: int, level: float) -> tuple[int, float]:
-    rival, highest = highest_rival(state.lines, arm, level)
-    return rival, highest + margin_at(state, arm, highest)
-
-
-@kernel
 def _price(law: Law, mean: float, w: float) -> tuple[float, float]:
     """Return h, the evidence against w that a reward of 0 adds, and Δθ, what a unit of reward takes off."""
     apart = divergence(law, mean, w, w - mean)
@@ -156,7 +156,7 @@ def _price(law: Law, mean: float, w: float) -> tuple[float, float]:
     return apart + mean * tilt, tilt
 
 
-@kernel
+@inner_kernel
 def _write(state: IndexState, arm: int, w: float, budget: float, most_pulls: float) -> bool:
     """Write down up to which number of pulls the arm's own evidence against w is within budget."""
     law, pulls = state.law, float(state.pulls[arm])
@@ -214,9 +214,11 @@ def _least_mean(state: IndexState, arm: int, w: float) -> float:
     """
     cluster, width = state.cluster[arm], width_of(state, arm)
     least = 0.0
-    if width < math.inf and state.start[cluster + 1] - state.start[cluster] > 1:
-        least = w - width
-    if state.plain_leader:
+    if width < math.inf:
+        for place in range(state.start[cluster], state.start[cluster + 1]):
+            if state.order[place] != arm:
+                least = max(least, w - distance(state, arm, state.order[place], width))
+    if state.plain_leader or state.steers:
         best_mate, best_stranger = -math.inf, -math.inf
         for other in range(state.pulls.size):
             mean = state.totals[other] / state.pulls[other]

@@ -15,7 +15,7 @@ from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import Law, divergence, upper, variance
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.state import IndexState
+    from clusterbandits.policies.index.state import IndexState
 
 _MOST_STEPS = 200
 _RESOLUTION = 2.0**-51
@@ -40,6 +40,12 @@ def against(law: Law, pulls: int, mean: float, q: float, stretch: float) -> tupl
     return pulls * divergence(law, mean, q, gap), pulls * gap / spread
 
 
+@inner_kernel
+def distance(state: IndexState, arm: int, mate: int, width: float) -> float:
+    """Return how far apart two arms of a cluster of that width can be."""
+    return float(state.distances[arm, mate]) if state.distances.size > 0 else width
+
+
 @kernel
 def mates_against(state: IndexState, arm: int, q: float, width: float, stretch: float) -> tuple[float, float]:
     """Return what the arm's mates argue against its mean being q, and the slope."""
@@ -50,7 +56,8 @@ def mates_against(state: IndexState, arm: int, q: float, width: float, stretch: 
             mate = state.order[place]
             if mate != arm:
                 mean = state.totals[mate] / state.pulls[mate]
-                part, steep = against(state.law, state.pulls[mate], mean, q - width, stretch)
+                lowered = q - distance(state, arm, mate, width)
+                part, steep = against(state.law, state.pulls[mate], mean, lowered, stretch)
                 evidence += part
                 slope += steep
     return evidence, slope
@@ -68,6 +75,20 @@ def evidence_against(
 
 @kernel
 def index(state: IndexState, arm: int, level: float, width: float) -> float:
+    """Return what arms are compared by: sup{q : F_k(q) ≤ level} or, where that is larger, the hedge."""
+    value = clustered_index(state, arm, level, width)
+    return max(value, hedge_index(state, arm, level)) if state.hedge > 0.0 else value
+
+
+@kernel
+def hedge_index(state: IndexState, arm: int, level: float) -> float:
+    """Return the KL-UCB index of the arm by itself, at its share of the threshold."""
+    pulls = state.pulls[arm]
+    return upper(state.law, state.totals[arm] / pulls, state.hedge * level / pulls)
+
+
+@kernel
+def clustered_index(state: IndexState, arm: int, level: float, width: float) -> float:
     """Return sup{q : F_k(q) ≤ level}, a function of pulls, totals and level alone.
 
     Newton's method from the arm's KL-UCB index, which lies at or above it, inside a shrinking bracket.
@@ -101,7 +122,8 @@ def mates_shares(state: IndexState, arm: int, q: float, width: float, level: flo
         state.indices[other] = 0.0
         if other != arm and state.cluster[other] == state.cluster[arm] and width < math.inf:
             mean = state.totals[other] / state.pulls[other]
-            state.indices[other] = against(state.law, state.pulls[other], mean, q - width, 0.0)[0] / level
+            lowered = q - distance(state, arm, other, width)
+            state.indices[other] = against(state.law, state.pulls[other], mean, lowered, 0.0)[0] / level
 
 
 @kernel
@@ -112,5 +134,6 @@ def _unopposed(state: IndexState, arm: int, width: float) -> float:
     for place in range(state.start[cluster], state.start[cluster + 1]):
         mate = state.order[place]
         if mate != arm:
-            least = min(least, state.totals[mate] / state.pulls[mate] + width)
+            mean = state.totals[mate] / state.pulls[mate]
+            least = min(least, mean + distance(state, arm, mate, width))
     return float(least)

@@ -1,0 +1,192 @@
+"""The league as a picture: policies as rows, problems as columns, colour for regret over the best."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.style
+from matplotlib import colormaps
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from clusterbandits.files import whole_file
+from clusterbandits.simulation.statistics import round_text
+from league.numerals import short_times
+from league.problems import FITS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from league.overview import Board
+    from league.problems import Fit
+    from league.standings import Mark
+
+_GROUPS: dict[Fit, str] = {
+    "true": "no width\ntoo small",
+    "harmless": "too small,\nharmless",
+    "misleading": "too small for\nthe best group",
+}
+#: Inches: GitHub shows 8.8 of them at full size.
+_WIDTH, _ROW, _WIDEST_CELL = 8.8, 0.21, 0.42
+_LEFT, _RIGHT, _TOP, _BOTTOM = 1.2, 0.7, 1.35, 0.8
+#: The space between groups of columns, in cells.
+_GAP = 0.35
+#: From light yellow to dark brown by lightness alone, so that it reads without colour too.
+_COLOURS, _LARGEST = "YlOrBr", 30.0
+_FRAMES: dict[Mark, dict[str, Any]] = {
+    "best": {"edgecolor": "black", "linewidth": 1.4, "zorder": 3},
+    "close": {"edgecolor": "black", "linewidth": 0.7, "linestyle": (0, (2, 1.2)), "zorder": 2},
+    "worse": {"edgecolor": "white", "linewidth": 0.5, "zorder": 1},
+}
+
+
+@dataclass(frozen=True)
+class Square:
+    """One square of the picture."""
+
+    ratio: float
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: squares from the top down, and whether it begins a group of columns."""
+
+    name: str
+    squares: tuple[Square, ...]
+    group: str
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Everything the picture shows. Made by ``heat``, drawn by ``save_picture``."""
+
+    title: str
+    policies: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+
+def heat(board: Board, horizon: int) -> Heat:
+    """Return the numbers of the picture: problems by how their widths fit, then a summary of all."""
+    rows = board.overview()
+    policies = tuple(row.policy for row in rows)
+    columns = []
+    for fit in FITS:
+        for problem in board.with_fit(fit).problems:
+            of = {one.cell.policy: Square(one.ratio, one.mark) for one in board.standings[problem.name]}
+            columns.append(Column(problem.short, tuple(of[name] for name in policies), _GROUPS[fit]))
+    summaries = {"geometric mean": [row.ratio for row in rows], "worst": [row.worst.ratio for row in rows]}
+    for name, ratios in summaries.items():
+        marks: list[Mark] = ["best" if ratio == min(ratios) else "worse" for ratio in ratios]
+        columns.append(Column(name, tuple(map(Square, ratios, marks)), "all"))
+    title = f"Mean regret over the best policy's after {round_text(horizon)} rounds"
+    return Heat(title, policies, tuple(columns))
+
+
+def save_picture(shown: Heat, path: Path) -> None:
+    """Write the picture in the format the suffix names; the file is whole or not there."""
+    settings: dict[str, Any] = {
+        "font.size": 8,
+        "font.sans-serif": ["DejaVu Sans"],  # one name: it is written beside each of some 500 texts
+        "svg.fonttype": "none",
+        "svg.hashsalt": "league",
+    }
+    buffer = io.BytesIO()
+    form = path.suffix[1:]
+    # No date, so that equal data make equal files.
+    metadata = {"Date": None} if form == "svg" else {}
+    with matplotlib.style.context(["default", settings]):
+        _draw(shown).savefig(buffer, format=form, dpi=200, metadata=metadata)
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(buffer.getvalue())
+
+
+def _draw(shown: Heat) -> Figure:
+    lefts = _lefts(shown)
+    across, rows = lefts[-1] + 1, len(shown.policies)
+    cell = min(_WIDEST_CELL, (_WIDTH - _LEFT - _RIGHT) / across)
+    width, height = max(4.4, _LEFT + cell * across + _RIGHT), _TOP + _ROW * rows + _BOTTOM
+    figure = Figure(figsize=(width, height))
+    place = _LEFT / width, _BOTTOM / height, cell * across / width, _ROW * rows / height
+    axes = figure.add_axes(place)
+    axes.set(xlim=(0, across), ylim=(rows, 0))
+    axes.spines[:].set_visible(False)
+    for left, column in zip(lefts, shown.columns, strict=True):
+        _draw_column(axes, left, column)
+    axes.set_yticks([row + 0.5 for row in range(rows)], shown.policies)
+    axes.xaxis.tick_top()
+    slanted: dict[str, Any] = {"rotation": 50, "ha": "left", "rotation_mode": "anchor"}
+    axes.set_xticks([left + 0.5 for left in lefts], [column.name for column in shown.columns], **slanted)
+    axes.tick_params(length=0, pad=3)
+    _draw_groups(axes, shown, lefts)
+    figure.text(0.08 / width, 1 - 0.08 / height, shown.title, va="top", fontsize=10, fontweight="bold")
+    _draw_key(figure, width, height)
+    return figure
+
+
+def _lefts(shown: Heat) -> list[float]:
+    lefts, at = [], 0.0
+    for place, column in enumerate(shown.columns):
+        at += 0 if place == 0 else 1
+        at += _GAP if place and column.group != shown.columns[place - 1].group else 0
+        lefts.append(at)
+    return lefts
+
+
+def _draw_column(axes: Axes, left: float, column: Column) -> None:
+    norm, colours = LogNorm(1, _LARGEST, clip=True), colormaps[_COLOURS]
+    for row, square in enumerate(column.squares):
+        colour = colours(float(norm(square.ratio)))
+        frame = _FRAMES[square.mark]
+        inset = 0.03 if square.mark != "worse" else 0.0
+        corner, size = (left + inset, row + inset), 1 - 2 * inset
+        axes.add_patch(Rectangle(corner, size, size, facecolor=colour, **frame))
+        axes.text(
+            left + 0.5,
+            row + 0.52,
+            short_times(square.ratio),
+            ha="center",
+            va="center",
+            fontsize=7,
+            color="white" if _lightness(colour) < 0.2 else "black",
+            fontweight="bold" if square.mark == "best" else "normal",
+            zorder=4,
+        )
+
+
+def _lightness(colour: tuple[float, float, float, float]) -> float:
+    """Return the relative luminance of a colour, 0 for black and 1 for white, as the WCAG define it."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3]]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _draw_groups(axes: Axes, shown: Heat, lefts: list[float]) -> None:
+    """Name the groups of columns below them."""
+    foot = len(shown.policies) + 0.35
+    ends: dict[str, list[float]] = {}
+    for left, column in zip(lefts, shown.columns, strict=True):
+        ends.setdefault(column.group, []).extend([left, left + 1])
+    for name, edges in ends.items():
+        axes.plot(
+            [edges[0] + 0.05, edges[-1] - 0.05], [foot, foot], color="#444444", linewidth=1, clip_on=False
+        )
+        middle = (edges[0] + edges[-1]) / 2
+        axes.text(middle, foot + 0.25, name, ha="center", va="top", fontsize=7.5, linespacing=1.1)
+
+
+def _draw_key(figure: Figure, width: float, height: float) -> None:
+    """Say at the foot what frames mean; the numbers themselves are the key to the colours."""
+    axes = figure.add_axes((0.08 / width, 0.06 / height, 1 - 0.16 / width, 0.2 / height))
+    axes.set(xlim=(0, width - 0.16), ylim=(0, 0.2))
+    axes.axis("off")
+    at = 0.02
+    words: dict[Mark, str] = {"best": "best", "close": "not significantly worse than the best"}
+    for mark, meaning in words.items():
+        axes.add_patch(Rectangle((at, 0.03), 0.2, 0.14, facecolor="white", **_FRAMES[mark]))
+        axes.text(at + 0.26, 0.1, meaning, va="center", fontsize=7.5)
+        at += 0.65

@@ -1,0 +1,74 @@
+"""The numbers behind the page, in one JSON file that is whole at any time, a line a cell."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.errors import UnreadableFileError
+from clusterbandits.files import whole_file
+from league.cells import Cell, Pair, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_FORMAT = "clusterbandits league 1"
+
+
+@dataclass(frozen=True)
+class Results:
+    """All cells, how they were played, and by what."""
+
+    command: str
+    settings: Settings
+    versions: Mapping[str, str]
+    cells: Mapping[Pair, Cell]
+
+    def to_json(self) -> str:
+        """Return the file's text."""
+        head = {
+            "format": _FORMAT,
+            "command": self.command,
+            "settings": dataclasses.asdict(self.settings),
+            "versions": dict(self.versions),
+        }
+        parts = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+        rows = [json.dumps(dataclasses.asdict(cell), ensure_ascii=False) for cell in self.cells.values()]
+        parts.append('"cells": [\n' + ",\n".join(rows) + "\n]")
+        return "{\n" + ",\n".join(parts) + "\n}\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Results:
+        """Return the results that ``to_json`` wrote; anything else is a ValueError, KeyError or TypeError."""
+        data: dict[str, Any] = json.loads(text)
+        if data["format"] != _FORMAT:
+            raise ValueError(data["format"])
+        cells = [Cell(**row) for row in data["cells"]]
+        return cls(
+            command=data["command"],
+            settings=Settings(**data["settings"]),
+            versions=data["versions"],
+            cells={cell.pair: cell for cell in cells},
+        )
+
+
+def load(path: Path) -> Results | None:
+    """Return the results a file holds, None where there is no file yet."""
+    try:
+        return Results.from_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        message = (
+            f"The file '{path}' must hold results of the league, or be deleted. Got something else instead."
+        )
+        raise UnreadableFileError(message) from None
+
+
+def save(results: Results, path: Path) -> None:
+    """Write results, whole or not at all."""
+    with whole_file(path) as unfinished:
+        unfinished.write_text(results.to_json(), encoding="utf-8")

@@ -1,0 +1,138 @@
+r"""The width alarm: says, at any time and with few false alarms, that a declared width is too small.
+
+    Λ_c = min_x Σ_k t_k d(m_k, clip(m_k, x, x + β_c))
+
+is how far the data are from all means that the width allows. By Ville's inequality for the mixture of all
+means it stays below log(M/α) + Σ_k pen_k, in all M clusters and all rounds together, but for a chance of α
+where the widths are true. It is looked at on a schedule of rounds, so that holding stays exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clusterbandits.compiled import inner_kernel
+from clusterbandits.families.law import BERNOULLI, Law
+from clusterbandits.policies.layout import FOREVER, Floats, Ints, Layout
+from clusterbandits.policies.misfit import Group, least_misfit, misfit, span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Every round at first, then 64 looks for every doubling of n or so.
+_SCHEDULE = 64
+_MOST_STEPS = 60
+#: The constants of Kaufmann and Koolen's mixture for any exponential family.
+_Z, _PEELS = 1.5, math.log(math.pi**2 / 3.0)
+
+
+class Alarm(NamedTuple):
+    """What is watched, and what was found: the round of every cluster's alarm, 0 where there was none."""
+
+    widens: bool
+    order: Ints
+    start: Ints
+    widths: Floats
+    #: What Λ must reach but for the penalties of the arms.
+    doubt: Floats
+    #: The next round to look in.
+    look: Ints
+    fired: Ints
+    evidence: Floats
+    needed: Floats
+
+
+def fresh_alarm(law: Law, layout: Layout, widths: Sequence[float], response: str, level: float) -> Alarm:
+    """Return an alarm that has seen nothing; one that watches nothing never looks."""
+    sizes = np.diff(layout.start)
+    watched = np.isfinite(widths) & (sizes > 1) & (response != "ignore")
+    doubt = math.log(max(int(watched.sum()), 1) / level)
+    doubts = [doubt if law.code == BERNOULLI else _any_family(doubt, int(size)) for size in sizes]
+    nothing = np.zeros(sizes.size)
+    return Alarm(
+        widens=response == "widen",
+        order=layout.order,
+        start=layout.start,
+        widths=np.where(watched, widths, math.inf),
+        doubt=np.array(doubts),
+        look=np.array([1 if watched.any() else FOREVER], dtype=np.int64),
+        fired=np.zeros(sizes.size, dtype=np.int64),
+        evidence=nothing,
+        needed=nothing.copy(),
+    )
+
+
+def _any_family(doubt: float, arms: int) -> float:
+    """Return what Σ_k t_k d(m_k, μ_k) − 3 log(1 + log t_k) exceeds with a chance of exp(−doubt) at most."""
+    x = 0.5 * (_inverse(1.0 + doubt / arms) + _PEELS)
+    corner = 1.0 / math.log(_Z)
+    if x >= corner - math.log(corner):
+        root = _inverse(x)
+        return 2.0 * arms * math.exp(1.0 / root) * root
+    return 2.0 * arms * _Z * (x - math.log(math.log(_Z)))
+
+
+def _inverse(x: float) -> float:
+    """Return u ≥ 1 with u − log u = x."""
+    u = x + math.log(x) + 1.0
+    for _ in range(_MOST_STEPS):
+        u = max(1.0 + 1e-12, u - (u - math.log(u) - x) * u / (u - 1.0)) if u > 1.0 else 1.0 + 1e-12
+    return u
+
+
+@inner_kernel
+def look(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, n: int) -> bool:
+    """Look, where it is time, before round n; tell whether a cluster's alarm went off now."""
+    if n < alarm.look[0]:
+        return False
+    alarm.look[0] = n + 1 + n // _SCHEDULE
+    found = False
+    for c in range(alarm.widths.size):
+        if alarm.fired[c] == 0 and alarm.widths[c] < math.inf and _contradicts(law, pulls, totals, alarm, c):
+            alarm.fired[c] = n
+            found = True
+    return found
+
+
+@inner_kernel
+def _contradicts(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, c: int) -> bool:
+    group = Group(alarm.order, alarm.start[c], alarm.start[c + 1], alarm.widths[c])
+    for place in range(group.first, group.beyond):
+        if pulls[group.order[place]] == 0:
+            return False
+    least, most = span(pulls, totals, group)
+    needed = alarm.doubt[c]
+    if most - least <= group.width or misfit(law, pulls, totals, group, least) < needed:
+        return False
+    for place in range(group.first, group.beyond):
+        needed += _penalty(law, pulls[group.order[place]], totals[group.order[place]])
+    evidence, _ = least_misfit(law, pulls, totals, group, needed)
+    if evidence < needed:
+        return False
+    alarm.evidence[c], alarm.needed[c] = evidence, needed
+    return True
+
+
+@inner_kernel
+def _penalty(law: Law, pulls: int, total: float) -> float:
+    """Return by how much the likelihood of the best mean may exceed that of the mixture."""
+    if law.code != BERNOULLI:
+        return 3.0 * math.log(1.0 + math.log(pulls))
+    failures = pulls - total
+    entropy = 0.0
+    if total > 0.0 and failures > 0.0:
+        entropy = -(total * math.log(total / pulls) + failures * math.log(failures / pulls))
+    return math.lgamma(pulls + 2.0) - math.lgamma(total + 1.0) - math.lgamma(failures + 1.0) - entropy
+
+
+@inner_kernel
+def watch_widths(state: Any, n: int) -> int:
+    """Look, and widen where that is wanted; return the next round to look in. For states with widths."""
+    if look(state.law, state.pulls, state.totals, state.alarm, n) and state.alarm.widens:
+        for c in range(state.alarm.fired.size):
+            if state.alarm.fired[c] == n:
+                state.widths[c] = math.inf
+    return int(state.alarm.look[0])

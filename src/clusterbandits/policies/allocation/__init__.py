@@ -1,0 +1,1 @@
+"""A policy that tracks the pulls the lower bound asks for: OSSB."""

@@ -1,0 +1,226 @@
+r"""OSSB: play what the lower bound's linear program says at the empirical means.
+
+Its solution c_k, the pulls per log n that arm k needs, is known in closed form: 1/D_k in clusters that hold a
+best arm; in any other 1/(α_k L) for all arms, or 1/b for the lowest alone, whichever is cheaper.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.calculus import divergence_above, rise
+from clusterbandits.families.law import BERNOULLI, Law
+from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
+from clusterbandits.policies.gallop import CERTAIN, UNPULLED, gallop, take_in
+from clusterbandits.policies.layout import Floats, Ints, layout_of
+from clusterbandits.policies.leader import first_unpulled, leader_of, smallest
+from clusterbandits.policies.protocol import KERNELS, Kernels
+from clusterbandits.policies.steering import CHEAPER, prices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: The place in memory of the number of rounds that explored.
+EXPLORED = 2
+_MARGIN = 1e-12
+
+
+class AllocationState(NamedTuple):
+    """Statistics, what is known of clusters, and the allocation at the empirical means."""
+
+    law: Law
+    epsilon: float
+    gamma: float
+    pulls: Ints
+    totals: Floats
+    cluster: Ints
+    order: Ints
+    start: Ints
+    widths: Floats
+    alarm: Alarm
+    memory: Ints
+    #: Pulls per log n that every arm needs, and pulls over that.
+    needed: Floats
+    scores: Floats
+
+
+def fresh_state(
+    law: Law, members: Sequence[Sequence[int]], widths: Sequence[float], settings: Mapping[str, Any]
+) -> AllocationState:
+    """Return the state before the first round."""
+    layout = layout_of(members)
+    arms = layout.order.size
+    return AllocationState(
+        law=Law(int(law.code), float(law.weight)),
+        epsilon=float(settings["epsilon"]),
+        gamma=float(settings["gamma"]),
+        pulls=np.zeros(arms, dtype=np.int64),
+        totals=np.zeros(arms),
+        cluster=layout.cluster,
+        order=layout.order,
+        start=layout.start,
+        widths=np.array(widths, dtype=np.float64),
+        alarm=fresh_alarm(law, layout, widths, settings["alarm"], settings["alarm_level"]),
+        memory=np.array([arms, 1, 0], dtype=np.int64),
+        needed=np.zeros(arms),
+        scores=np.zeros(arms),
+    )
+
+
+@inner_kernel
+def _inverse(value: float) -> float:
+    return 1.0 / value if value > 0.0 else math.inf
+
+
+@kernel
+def allocate(state: AllocationState, best: float) -> None:
+    """Write into ``needed`` the pulls per log n of every arm; 0 for those as good as the best."""
+    for c in range(state.widths.size):
+        first, beyond = state.start[c], state.start[c + 1]
+        holds_best = False
+        for place in range(first, beyond):
+            arm = state.order[place]
+            if not state.totals[arm] / state.pulls[arm] < best:
+                holds_best = True
+        if holds_best:
+            _allocate_plainly(state, c, best)
+        else:
+            _allocate_cheapest(state, c, best)
+
+
+@kernel
+def _allocate_plainly(state: AllocationState, c: int, best: float) -> None:
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        mean = state.totals[arm] / state.pulls[arm]
+        state.needed[arm] = 0.0
+        if mean < best:
+            state.needed[arm] = _inverse(divergence_above(state.law, mean, best, 0.0))
+
+
+@kernel
+def _allocate_cheapest(state: AllocationState, c: int, best: float) -> None:
+    width = state.widths[c]
+    tight, alone, least, combined = prices(state, c, best)
+    lowest, many = math.inf, 0
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        mean = state.totals[arm] / state.pulls[arm]
+        many = 1 if mean < lowest else many + (mean == lowest)
+        lowest = min(lowest, mean)
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        mean = state.totals[arm] / state.pulls[arm]
+        if alone < tight * CHEAPER:
+            only = _inverse(divergence_above(state.law, mean, best, width)) / many
+            state.needed[arm] = only if mean == lowest else 0.0
+        elif least == math.inf:
+            state.needed[arm] = 0.0
+        elif least == 0.0:
+            state.needed[arm] = 1.0 / (best - mean) * _inverse(combined)
+        else:
+            share = least / rise(state.law, mean, best, width) / (least + combined)
+            state.needed[arm] = min(share, _inverse(divergence_above(state.law, mean, best, 0.0)))
+
+
+@kernel
+def select(state: AllocationState, n: int) -> int:
+    """Return the leader where all arms have what they need, else an arm that lacks pulls."""
+    if state.memory[UNPULLED] > 0:
+        return first_unpulled(state.pulls)
+    leader = leader_of(state.pulls, state.totals)
+    best = state.totals[leader] / state.pulls[leader]
+    allocate(state, best)
+    wanted, satisfied, rarest = (1.0 + state.gamma) * math.log(n), True, 0
+    for arm in range(state.pulls.size):
+        if state.needed[arm] > 0.0 and not state.pulls[arm] >= state.needed[arm] * wanted:
+            satisfied = False
+        if state.pulls[arm] < state.pulls[rarest]:
+            rarest = arm
+    if satisfied:
+        return leader
+    state.memory[EXPLORED] += 1
+    if state.pulls[rarest] <= state.epsilon * state.memory[EXPLORED]:
+        return rarest
+    for arm in range(state.pulls.size):
+        lacking = state.needed[arm] > 0.0
+        state.scores[arm] = state.pulls[arm] / state.needed[arm] if lacking else math.inf
+    return smallest(state.scores, state.pulls)
+
+
+@kernel
+def certain(state: AllocationState, arm: int, n: int, rounds: int) -> bool:
+    """Tell whether all arms keep what they need while the leader is pulled, whatever that pays.
+
+    Its mean stays between ``low`` and ``high``; D, b and α rise with it, which bounds every c_k from above.
+    """
+    if arm != leader_of(state.pulls, state.totals):
+        return False
+    pulls, total = state.pulls[arm] + rounds - 1, state.totals[arm]
+    low, high = total / pulls, (total + rounds - 1) / pulls
+    wanted = (1.0 + state.gamma) * math.log(n + rounds - 1) * (1.0 + _MARGIN)
+    for c in range(state.widths.size):
+        if c == state.cluster[arm] or state.widths[c] == math.inf:
+            if not _plainly_satisfied(state, c, arm, low, wanted):
+                return False
+        elif state.law.code != BERNOULLI or not _cheaply_satisfied(state, c, low, high, wanted):
+            return False
+    return True
+
+
+@kernel
+def _plainly_satisfied(state: AllocationState, c: int, leader: int, low: float, wanted: float) -> bool:
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        mean = state.totals[arm] / state.pulls[arm]
+        if arm != leader:
+            if not mean < low:
+                return False
+            if not state.pulls[arm] * divergence_above(state.law, mean, low, 0.0) >= wanted:
+                return False
+    return True
+
+
+@kernel
+def _cheaply_satisfied(state: AllocationState, c: int, low: float, high: float, wanted: float) -> bool:
+    """Tell whether a suboptimal cluster is satisfied, by one arm or by all, for every best mean between."""
+    first, beyond, width = state.start[c], state.start[c + 1], state.widths[c]
+    # L = 1 + Σ b/α, from below and from above.
+    least_L, most_L, lowest = 1.0, 1.0, math.inf
+    for place in range(first, beyond):
+        arm = state.order[place]
+        mean = state.totals[arm] / state.pulls[arm]
+        gentlest, steepest = rise(state.law, mean, low, width), rise(state.law, mean, high, width)
+        if not (mean < low and gentlest > 0.0):
+            return False
+        least_L += divergence_above(state.law, mean, low, width) / steepest
+        most_L += divergence_above(state.law, mean, high, width) / gentlest
+        lowest = min(lowest, mean)
+    together, alone = True, True
+    dearest, cheapest, dearest_alone, cheapest_alone = 0.0, 0.0, math.inf, math.inf
+    for place in range(first, beyond):
+        arm = state.order[place]
+        mean, pulls = state.totals[arm] / state.pulls[arm], state.pulls[arm]
+        gentlest, steepest = rise(state.law, mean, low, width), rise(state.law, mean, high, width)
+        together = together and pulls * gentlest * least_L >= wanted
+        dearest += (high - mean) / (gentlest * least_L)
+        cheapest += (low - mean) / (steepest * most_L)
+        b = divergence_above(state.law, mean, low, width)
+        largest_b = divergence_above(state.law, mean, high, width)
+        if mean == lowest:
+            alone = alone and pulls * b >= wanted
+            dearest_alone = (high - mean) * _inverse(b)
+        cheapest_alone = min(cheapest_alone, (low - mean) * _inverse(largest_b))
+    if together and alone:
+        return True
+    if together:
+        return cheapest_alone > dearest
+    return alone and dearest_alone < cheapest * (CHEAPER - _MARGIN)
+
+
+CERTAIN[AllocationState] = certain
+KERNELS[AllocationState] = Kernels(select, gallop, take_in, watch_widths)

@@ -1,0 +1,101 @@
+r"""What the arms of a cluster have in common: a mean and a concentration, learned on a grid.
+
+Beforehand an arm of the cluster is known as if from ν pulls that paid m₀ each, on top of a flat prior: a Beta
+around m₀ for rewards 0 or 1. How likely its t pulls of total s are, is Z(t + ν, s + ν m₀) / Z(ν, ν m₀) with Z
+the integral of ``log_evidence``. The grid's points are weighed by the product over the arms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.law import BERNOULLI, GAUSSIAN, variance
+from clusterbandits.families.posterior import log_evidence
+
+#: Points of the grid: cluster means, and concentrations from the least on, each so many times the last.
+MEANS, STRENGTHS = 16, 8
+POINTS = MEANS * STRENGTHS
+_LEAST_STRENGTH, _RATIO = 0.25, 4.0
+_LEAST_MEAN = 1e-12
+
+
+@inner_kernel
+def _strength(point: int) -> float:
+    return float(_LEAST_STRENGTH * _RATIO ** (point // MEANS))
+
+
+@inner_kernel
+def _mean(state: Any, c: int, point: int) -> float:
+    return float(state.lowest[c] + (point % MEANS) * state.spacing[c])
+
+
+@kernel
+def draw_prior(state: Any, c: int) -> None:
+    """Draw the mean and the concentration of a cluster; let its arms be known by them and their rewards."""
+    if state.stale[c]:
+        _weigh(state, c)
+        state.stale[c] = False
+    at = state.rng.random() * state.grid[c, POINTS - 1]
+    point = 0
+    while point < POINTS - 1 and state.grid[c, point] < at:
+        point += 1
+    strength, mean = _strength(point), _mean(state, c, point)
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        state.known_pulls[arm] = state.pulls[arm] + strength
+        state.known_totals[arm] = state.totals[arm] + strength * mean
+    state.cells.counts[c] = 0
+
+
+@kernel
+def _weigh(state: Any, c: int) -> None:
+    """Write the weights of all points of a cluster's grid, added up."""
+    moved = _lay_grid(state, c)
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        if moved or math.isnan(state.likelihood[arm, 0]):
+            _judge(state, c, arm)
+    top = -math.inf
+    for point in range(POINTS):
+        weight = 0.0
+        for place in range(state.start[c], state.start[c + 1]):
+            weight += state.likelihood[state.order[place], point]
+        state.grid[c, point] = weight
+        top = max(top, weight)
+    total = 0.0
+    for point in range(POINTS):
+        total += math.exp(state.grid[c, point] - top)
+        state.grid[c, point] = total
+
+
+@kernel
+def _lay_grid(state: Any, c: int) -> bool:
+    """Lay the means of the grid: over [0, 1], or where there is no such range, around those of the arms."""
+    if state.law.code == BERNOULLI:
+        new = math.isnan(state.lowest[c])
+        state.lowest[c], state.spacing[c] = 0.5 / MEANS, 1.0 / MEANS
+        return new
+    least, most = math.inf, -math.inf
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        mean = state.totals[arm] / state.pulls[arm]
+        apart = math.sqrt(variance(state.law, max(mean, _LEAST_MEAN)) / state.pulls[arm])
+        least, most = min(least, mean - apart), max(most, mean + apart)
+    if state.law.code != GAUSSIAN:
+        least = max(least, most / MEANS)
+    state.lowest[c], state.spacing[c] = least, (most - least) / (MEANS - 1)
+    return True
+
+
+@kernel
+def _judge(state: Any, c: int, arm: int) -> None:
+    """Write how likely an arm's rewards are at every point of its cluster's grid."""
+    pulls, total = float(state.pulls[arm]), state.totals[arm]
+    for point in range(POINTS):
+        strength = _strength(point)
+        known = strength * _mean(state, c, point)
+        state.likelihood[arm, point] = log_evidence(
+            state.law, pulls + strength, total + known
+        ) - log_evidence(state.law, strength, known)

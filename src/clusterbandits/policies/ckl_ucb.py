@@ -1,0 +1,100 @@
+"""CKL-UCB: any two arms may know how far apart they can be."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from clusterbandits.policies.index.policy import IndexPolicy
+from clusterbandits.policies.index.state import IndexState, by_distances, fresh_state
+from clusterbandits.policies.layout import members_of
+from clusterbandits.policies.settings import ALARM
+from clusterbandits.validate import Described, invalid
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from clusterbandits.partition import Label
+
+
+class CKLUCB(IndexPolicy):
+    r"""Clus-UCB's index with a distance for every pair of arms in place of one width for a cluster.
+
+    .. math:: v_k(n) = \sup\{q : t_k\, d^+(m_k, q) + \sum_{j \ne k} t_j\, d^+(m_j, q - \delta_{kj})
+              \le \log n + a \log \log n\}
+
+    With the width inside a cluster and infinity across, it plays as Clus-UCB does.
+
+    Parameters
+    ----------
+    clusters
+        The arms; their widths are the distances unless others are given.
+    distances
+        A symmetric table with a row and a column for every arm: how far apart their means can be at most.
+    a, refresh, hedge
+        As for ``ClusUCB``.
+    alarm, alarm_level
+        As for ``ClusUCB``; they watch widths, so not distances that are given.
+    family
+        The law of rewards.
+    label
+        What tables and pictures call it.
+
+    Examples
+    --------
+    >>> from clusterbandits import Clusters
+    >>> doses = [[0, 0.1, 0.2], [0.1, 0, 0.1], [0.2, 0.1, 0]]
+    >>> policy = CKLUCB(Clusters([3], widths=1), distances=doses)
+    >>> for reward in [0, 0, 1]:
+    ...     policy.tell(policy.ask(), reward)
+    >>> policy.ask()
+    2
+
+    References
+    ----------
+    Magureanu, Combes and Proutière, Lipschitz bandits: regret lower bounds and optimal algorithms, COLT 2014.
+    """
+
+    name = "ckl-ucb"
+    uses_widths = True
+    defaults: ClassVar = {"distances": None, "a": 0.0, "refresh": 1, "hedge": 0.0, **ALARM}
+    guarantee = "as Clus-UCB where distances are widths"
+    reference = "Magureanu et al. 2014"
+
+    def fresh_state(self, rng: Generator | None = None) -> IndexState:
+        """Return the state before the first round."""
+        del rng
+        given, arms = self.settings["distances"], len(self.clusters.arms)
+        if given is not None and len(given) != arms:
+            raise invalid(
+                "distances",
+                "CKLUCB",
+                f"a table of {arms} by {arms}",
+                Described(f"{len(given)} by {len(given)}"),
+            )
+        settings = self.settings if given is None else self.settings | {"alarm": "ignore"}
+        state = fresh_state(self.family.law, members_of(self.clusters), self.clusters.widths, settings)
+        return by_distances(state, self._by_width() if given is None else np.array(given, dtype=np.float64))
+
+    def _by_width(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        members = np.array(self.clusters.partition.membership)
+        inside = np.array(self.clusters.widths)[members]
+        return np.where(members[:, None] == members[None, :], inside[:, None], math.inf)
+
+    def add_arm(self, arm: Label, cluster: Label) -> None:
+        """Take in a new arm, unless distances were given: nothing is known of its own."""
+        if self.settings["distances"] is not None:
+            raise invalid(
+                "distances", "CKLUCB.add_arm", "those of widths", Described("a table without the arm")
+            )
+        super().add_arm(arm, cluster)
+
+    def remove_arm(self, arm: Label) -> None:
+        """Forget an arm and its distances."""
+        gone, table = self._number(arm, "CKLUCB.remove_arm"), self.settings["distances"]
+        if table is not None:
+            kept = [row for number, row in enumerate(table) if number != gone]
+            self.settings["distances"] = [row[:gone] + row[gone + 1 :] for row in kept]
+        super().remove_arm(arm)

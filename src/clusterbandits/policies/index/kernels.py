@@ -1,0 +1,103 @@
+"""``select``, ``hold``, ``update`` and ``watch`` of KL-UCB, Clus-UCB and their kin."""
+
+from __future__ import annotations
+
+import math
+
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.policies.alarm import look
+from clusterbandits.policies.index.certainty import certain_rounds, is_certain
+from clusterbandits.policies.index.evidence import clustered_index, hedge_index, threshold
+from clusterbandits.policies.index.race import choose, mark_stale
+from clusterbandits.policies.index.state import HELD, LAST, LEADING, UNPULLED, UNTIL, IndexState
+from clusterbandits.policies.layout import NOBODY
+from clusterbandits.policies.leader import TIE, first_unpulled
+from clusterbandits.policies.protocol import KERNELS, Kernels
+from clusterbandits.policies.steering import steered
+
+
+@kernel
+def select(state: IndexState, n: int) -> int:
+    """Return the first arm never pulled, the arm kept until the next refresh, or the largest index."""
+    memory = state.memory
+    if memory[UNPULLED] > 0:
+        return first_unpulled(state.pulls)
+    if n < memory[UNTIL]:
+        return int(memory[LAST])
+    if not is_certain(state, n):
+        memory[LAST] = _steer(state, choose(state, threshold(n, state.a)), n)
+        if memory[HELD] != memory[LAST]:
+            memory[HELD] = NOBODY
+    memory[UNTIL] = n + state.refresh
+    return int(memory[LAST])
+
+
+@inner_kernel
+def _steer(state: IndexState, arm: int, n: int) -> int:
+    """Return the arm to pull where ``arm`` has the largest index: it itself, or the one that refutes it."""
+    if not state.steers or state.cluster[arm] == state.memory[LEADING] or state.pulls.size == 1:
+        return arm
+    if state.hedge > 0.0:
+        level = threshold(n, state.a)
+        hedged = hedge_index(state, arm, level)
+        if hedged > clustered_index(state, arm, level, state.widths[state.cluster[arm]]) + TIE * abs(hedged):
+            return arm
+    return steered(state, arm)
+
+
+@kernel
+def hold(state: IndexState, arm: int, n: int, limit: int) -> int:
+    """Return for how many rounds the arm is certain, up to a refresh that might choose another."""
+    memory = state.memory
+    if memory[UNPULLED] > 0:
+        return 1
+    started = memory[UNTIL] - state.refresh
+    if n == started:
+        certain = certain_rounds(state, arm, n)
+        if state.refresh > 1:
+            certain = ((certain - 1) // state.refresh + 1) * state.refresh
+        memory[UNTIL] = n + certain
+    return min(int(memory[UNTIL]) - n, limit)
+
+
+@kernel
+def update(state: IndexState, arm: int, pulls: int, total: float) -> None:
+    """Add to the arm's statistics; lines of its cluster no longer hold, nor a certificate for another arm."""
+    if state.pulls[arm] == 0 and pulls > 0:
+        state.memory[UNPULLED] -= 1
+    state.pulls[arm] += pulls
+    state.totals[arm] += total
+    mark_stale(state, state.cluster[arm])
+    if state.memory[HELD] != arm:
+        state.memory[HELD] = NOBODY
+
+
+@kernel
+def watch(state: IndexState, n: int) -> int:
+    """Look at the widths; where one is widened, nothing that was derived from it stands."""
+    if look(state.law, state.pulls, state.totals, state.alarm, n) and state.alarm.widens:
+        for c in range(state.alarm.fired.size):
+            if state.alarm.fired[c] == n:
+                widen(state, c)
+        # An arm that is kept stays so until the refresh that is due.
+        state.memory[UNTIL] = n + max(state.memory[UNTIL] - n, 0) % state.refresh
+        state.memory[HELD] = NOBODY
+    return int(state.alarm.look[0])
+
+
+@kernel
+def widen(state: IndexState, c: int) -> None:
+    """Trust a cluster's width no more."""
+    if state.distances.size == 0:
+        state.widths[c] = math.inf
+        mark_stale(state, c)
+        return
+    first, beyond = state.alarm.start[c], state.alarm.start[c + 1]
+    for place in range(first, beyond):
+        for other in range(first, beyond):
+            if place != other:
+                state.distances[state.alarm.order[place], state.alarm.order[other]] = math.inf
+    mark_stale(state, 0)
+
+
+KERNELS[IndexState] = Kernels(select, hold, update, watch)

@@ -1,0 +1,65 @@
+"""The arm to start with, the arm that leads, and the arm that wins a tie."""
+
+from __future__ import annotations
+
+import math
+
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.policies.layout import NOBODY, Floats, Ints
+
+#: Scores this close, relative to the best, are tied; far below what one reward moves them by.
+TIE = 1e-13
+
+
+@kernel
+def first_unpulled(pulls: Ints) -> int:
+    """Return the first arm that was never pulled; there must be one."""
+    arm = 0
+    while pulls[arm] > 0:
+        arm += 1
+    return arm
+
+
+@kernel
+def leader_of(pulls: Ints, totals: Floats) -> int:
+    """Return the arm with the largest mean so far; of equals the least pulled, then the lowest number."""
+    leader, best = 0, -math.inf
+    for arm in range(pulls.size):
+        mean = totals[arm] / pulls[arm]
+        if mean > best or (mean == best and pulls[arm] < pulls[leader]):
+            leader, best = arm, mean
+    return leader
+
+
+@inner_kernel
+def slack(best: float, least_scale: float) -> float:
+    """Return by how much a score may miss the best one and still tie with it."""
+    return TIE * max(abs(best), least_scale)
+
+
+@kernel
+def largest(scores: Floats, pulls: Ints) -> int:
+    """Return the arm with the largest score; of those that tie the least pulled, then the lowest number."""
+    best = -math.inf
+    for arm in range(scores.size):
+        best = max(best, scores[arm])
+    chosen, within = NOBODY, slack(best, 0.0)
+    for arm in range(scores.size):
+        tied = scores[arm] == best or scores[arm] >= best - within
+        if tied and (chosen == NOBODY or pulls[arm] < pulls[chosen]):
+            chosen = arm
+    return chosen
+
+
+@kernel
+def smallest(scores: Floats, pulls: Ints) -> int:
+    """Return the arm with the smallest score, a pure number; ties as in ``largest``."""
+    best = math.inf
+    for arm in range(scores.size):
+        best = min(best, scores[arm])
+    chosen, within = NOBODY, slack(best, 1.0)
+    for arm in range(scores.size):
+        tied = scores[arm] == best or scores[arm] <= best + within
+        if tied and (chosen == NOBODY or pulls[arm] < pulls[chosen]):
+            chosen = arm
+    return chosen

@@ -1,0 +1,1 @@
+"""Policies that score every arm by itself: UCB1, MOSS, KL-UCB++."""

@@ -1,0 +1,1 @@
+"""Policies that choose a cluster, then an arm in it: TLP, UCBC."""

@@ -1,0 +1,88 @@
+"""A small league from the command line, from beginning to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from league.__main__ import main
+from league.results import load
+
+ARGUMENTS = [
+    "--runs",
+    "5",
+    "--horizon",
+    "1e3",
+    "--policies",
+    "kl-ucb,clus-ucb",
+    "--problems",
+    "figure 2, telltale",
+]
+
+
+def test_a_small_league(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "folder"
+    assert main([*ARGUMENTS, "--out", str(folder)]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["league.md", "league.svg", "results.json"]
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[0] == "4 cells, 4 to play"
+    assert printed.err.splitlines()[-1].startswith("[4/4] telltale, clus-ucb: regret ")
+    assert printed.out.startswith("The safest default is ")
+    assert printed.out.endswith(f"\nWritten: {folder / 'league.md'}\n")
+    page = (folder / "league.md").read_text()
+    assert "python -m league --runs 5 --horizon 1e3 --policies kl-ucb,clus-ucb" in page
+    results = load(folder / "results.json")
+    assert results is not None
+    assert set(results.cells) == {(a, b) for a in ("figure 2", "telltale") for b in ("kl-ucb", "clus-ucb")}
+    assert {cell.runs for cell in results.cells.values()} == {5}
+
+    before = (folder / "results.json").read_bytes(), page, (folder / "league.svg").read_bytes()
+    assert main([*ARGUMENTS, "--out", str(folder)]) == 0
+    assert capsys.readouterr().err == "4 cells, 0 to play\n"
+    after = [(folder / name).read_bytes() for name in ("results.json", "league.md", "league.svg")]
+    assert after == [before[0], before[1].encode(), before[2]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--runs", "0"], "The '--runs' parameter of league must be a whole number of at least 1. Got 0.0"),
+        (["--horizon", "1.5"], "The '--horizon' parameter of league must be a whole number of at least 1."),
+        (["--policies", "best"], "The '--policies' parameter of league must be one of "),
+        (["--problems", "figure 1"], "The 'problems' parameter of league must be one of figure 2, "),
+        (["--seed", "-1"], "The '--seed' parameter of league must be a whole number of at least 0. Got -1"),
+    ],
+)
+def test_refusals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert main([*arguments, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"Error: {sentence}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["--runs", "5"], ["--policies", "kl-ucb"], ["--problems", "figure 2"]])
+def test_a_part_does_not_replace_the_page(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == (
+        "Error: The '--out' parameter of league must be a folder where the league is not the whole one, "
+        "whose page it would replace. Got none instead.\n"
+    )
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert main([*ARGUMENTS, "--out", str(tmp_path / "file")]) == 2
+    assert "must be writable. Got 'file exists' instead." in capsys.readouterr().err
+
+
+def test_an_interruption_is_no_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("league.play.simulate", stop)
+    assert main([*ARGUMENTS, "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err.endswith("Interrupted; the same command goes on from here.\n")

@@ -1,0 +1,172 @@
+"""Cells are played once, kept, and played again only where something changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterbandits import POLICIES, Instance, simulate
+from clusterbandits.errors import UnreadableFileError
+from league import play
+from league.cells import Settings, cell_key, summarise, versions
+from league.play import affordable_runs, play_cell, play_league
+from league.problems import Problem, choose
+from league.results import Results, load, save
+
+SETTINGS = Settings(horizon=300, runs=4)
+MADE_BY = {"clusterbandits": "1", "sources": "2", "numpy": "3", "numba": "4"}
+BOTH = ("kl-ucb", "clus-ucb")
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """List the cells that are played, and play none of them."""
+    found: list[tuple[str, str]] = []
+
+    def pretend(problem: Problem, policy: str, key: str, _: Settings) -> Any:
+        found.append((problem.name, policy))
+        return summarise(found[-1], key, np.array([1.0, 2.0]) + len(found), 0.1)
+
+    monkeypatch.setattr(play, "play_cell", pretend)
+    return found
+
+
+def again(path: Path, names: list[str], policies: tuple[str, ...] = BOTH, **changes: Any) -> Results:
+    kept = load(path)
+    begun = Results("test", SETTINGS, MADE_BY, {} if kept is None else kept.cells)
+    return play_league(dataclasses.replace(begun, **changes), choose(names), policies, path, lambda _: None)
+
+
+def test_a_cell_is_what_simulate_says() -> None:
+    (problem,) = choose(["figure 8 (0.4 and 0.2)"])
+    found = play_cell(problem, "clus-ucb", "k", SETTINGS)
+    result = simulate(problem.instance, "clus-ucb", 300, runs=4, seed=1, clusters=problem.clusters)
+    regret = result.regret(0)[:, -1]
+    assert (found.problem, found.policy, found.key, found.runs) == (problem.name, "clus-ucb", "k", 4)
+    assert found.mean == pytest.approx(regret.mean(), rel=1e-5)
+    assert found.standard_error == pytest.approx(result.standard_error(0)[-1], rel=1e-5)
+    assert found.high == pytest.approx(np.quantile(regret, 0.95), rel=1e-5)
+    assert (found.median, found.max) == pytest.approx((np.median(regret), regret.max()), rel=1e-5)
+    assert found.seconds > 0
+    assert found.alarms == np.count_nonzero(result.alarms(0).any(axis=1))
+    assert play_cell(problem, "clus-ucb", "k", Settings(300, 1)).standard_error is None
+
+
+def test_slow_policies_play_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [affordable_runs(100, seconds) for seconds in (1e-6, 0.5, 0.8, 4.0, 1e3)] == [100, 100, 62, 12, 10]
+    assert affordable_runs(4, 1e3) == 4
+    ticks = iter([0.0, 40.0])
+    monkeypatch.setattr("league.play.time.perf_counter", lambda: next(ticks))
+    (problem,) = choose(["figure 2"])
+    found = play_cell(problem, "kl-ucb", "", Settings(horizon=10, runs=100))
+    assert (found.runs, found.seconds) == (10, 40)
+
+
+def test_unchanged_cells_are_not_played_again(tmp_path: Path, played: list[tuple[str, str]]) -> None:
+    path, names = tmp_path / "results.json", ["figure 2", "telltale"]
+    first = again(path, names)
+    assert played == [(name, policy) for name in names for policy in BOTH]
+    assert again(path, names) == first == load(path)
+    assert len(played) == 4
+    more = again(path, [*names, "figure 3"])
+    assert played[4:] == [("figure 3", policy) for policy in BOTH]
+    assert {pair: more.cells[pair] for pair in first.cells} == first.cells
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"settings": Settings(horizon=301, runs=4)},
+        {"settings": Settings(horizon=300, runs=5)},
+        {"settings": Settings(horizon=300, runs=4, seed=2)},
+        *({"versions": MADE_BY | {name: "other"}} for name in MADE_BY),
+    ],
+)
+def test_a_change_plays_all_again(
+    tmp_path: Path, played: list[tuple[str, str]], changes: dict[str, Any]
+) -> None:
+    again(tmp_path / "results.json", ["figure 2"])
+    again(tmp_path / "results.json", ["figure 2"], **changes)
+    assert played == [("figure 2", policy) for policy in BOTH] * 2
+
+
+def test_keys_follow_what_a_policy_knows() -> None:
+    near, far = choose(["figure 4", "figure 6"])
+    assert cell_key(near, "clus-ucb", SETTINGS, MADE_BY) != cell_key(far, "clus-ucb", SETTINGS, MADE_BY)
+    assert cell_key(near, "kl-ucb", SETTINGS, MADE_BY) == cell_key(far, "kl-ucb", SETTINGS, MADE_BY)
+    other = Instance([[0.41, 0.42, 0.43], [0.43, 0.44, 0.46]])
+    moved = Problem("figure 4", "Fig 4", "", other, other.clusters([0.03, 0.04]))
+    assert cell_key(near, "kl-ucb", SETTINGS, MADE_BY) != cell_key(moved, "kl-ucb", SETTINGS, MADE_BY)
+    assert set(versions()) == set(MADE_BY)
+
+
+def test_without_widths_an_instance_is_played_once(tmp_path: Path, played: list[tuple[str, str]]) -> None:
+    found = again(tmp_path / "results.json", ["figure 4", "figure 6", "figure 7"]).cells
+    assert [pair for pair in played if pair[1] == "kl-ucb"] == [("figure 4", "kl-ucb")]
+    assert len(played) == 4
+    assert found["figure 6", "kl-ucb"] == dataclasses.replace(found["figure 4", "kl-ucb"], problem="figure 6")
+
+
+@pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if not kind.uses_widths])
+def test_policies_that_use_no_widths_pay_the_same(name: str) -> None:
+    exact, _, half = choose([f"admissions ({way})" for way in ("spans", "1.5 × spans", "half the best span")])
+    one, other = (
+        simulate(problem.instance, name, 500, runs=2, clusters=problem.clusters).regret(0)
+        for problem in (exact, half)
+    )
+    assert np.array_equal(one, other)
+
+
+def test_an_interruption_loses_one_cell(
+    tmp_path: Path, played: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, names = tmp_path / "results.json", ["figure 2", "telltale"]
+    pretend = play.play_cell
+
+    def stop_at_third(*given: Any) -> Any:
+        if len(played) == 2:
+            raise KeyboardInterrupt
+        return pretend(*given)
+
+    monkeypatch.setattr(play, "play_cell", stop_at_third)
+    with pytest.raises(KeyboardInterrupt):
+        again(path, names)
+    kept = load(path)
+    assert kept is not None
+    assert list(kept.cells) == played
+    monkeypatch.setattr(play, "play_cell", pretend)
+    again(path, names)
+    assert played == [(name, policy) for name in names for policy in BOTH]
+
+
+def test_an_interrupted_change_keeps_the_old_cells_until_the_end(
+    tmp_path: Path, played: list[tuple[str, str]]
+) -> None:
+    path = tmp_path / "results.json"
+    again(path, ["figure 2", "telltale"])
+    shorter = again(path, ["figure 2"], policies=("kl-ucb",))
+    assert list(shorter.cells) == [("figure 2", "kl-ucb")]
+    assert load(path) == shorter
+    assert len(played) == 4
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"format": "other"}', '{"format": "clusterbandits league 1"}']
+)
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    with pytest.raises(UnreadableFileError, match=r"must hold results of the league, or be deleted\. Got"):
+        load(path)
+
+
+def test_results_come_back_as_they_were(tmp_path: Path) -> None:
+    cell = summarise(("figure 2", "kl-ucb"), "k", np.array([3.0]), 0.1)
+    results = Results("python -m league", SETTINGS, MADE_BY, {cell.pair: cell})
+    save(results, tmp_path / "results.json")
+    assert load(tmp_path / "results.json") == results
+    assert load(tmp_path / "nothing.json") is None
