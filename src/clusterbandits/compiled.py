@@ -1,8 +1,8 @@
 """The one door to Numba: ``@kernel`` compiles a function and keeps the machine code on disk.
 
 Numba notices an edit in the file of a compiled function, not in the files of the functions it
-calls. The cache folder is therefore named after a hash of every kernel source: any edit, or another
-release, starts a fresh folder. Where the user's cache folder cannot be written, a temporary one is used.
+calls. The cache folder is therefore named after a hash of every kernel source and what it imports: any edit
+of those starts a fresh folder. Where the user's cache folder cannot be written, a temporary one is used.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import atexit
 import functools
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -27,8 +28,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F")
 
-#: Everything that kernels are made of; a module with ``@kernel`` outside these is a mistake.
+#: Where kernels live; a module with ``@kernel`` outside these is a mistake.
 KERNEL_ROOMS = ("compiled.py", "families", "policies", "simulation")
+_IS_KERNEL = re.compile(r"^(@\w*kernel|def \w*kernel)\b", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*from (clusterbandits[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 
 
 _OPTIONS = {"error_model": "numpy", "nogil": True}
@@ -112,12 +116,25 @@ def _writable(folder: Path) -> bool:
 
 
 def source_key() -> str:
-    """Return a hash of every source file that kernels are made of."""
+    """Return a hash of every source file that kernels are made of: theirs, and what those import."""
     package = Path(__file__).parent
+    found = {path for path in _kernel_rooms(package) if _IS_KERNEL.search(path.read_text(encoding="utf-8"))}
+    waiting = list(found)
+    while waiting:
+        text = waiting.pop().read_text(encoding="utf-8")
+        for module, names in _IMPORT.findall(text):
+            base = package.joinpath(*module.split(".")[1:])
+            parts = [base.with_suffix(".py"), *(base / f"{name}.py" for name in _NAME.findall(names))]
+            new = {part for part in parts if part.is_file()} - found
+            found |= new
+            waiting += new
     digest = hashlib.sha256()
-    for room in KERNEL_ROOMS:
-        place = package / room
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            digest.update(file.relative_to(package).as_posix().encode())
-            digest.update(file.read_bytes())
+    for file in sorted(found):
+        digest.update(file.relative_to(package).as_posix().encode())
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _kernel_rooms(package: Path) -> list[Path]:
+    places = [package / room for room in KERNEL_ROOMS]
+    return [file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])]

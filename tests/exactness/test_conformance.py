@@ -28,12 +28,19 @@ PROBLEMS = [
 ]
 CASES = [(name, problem) for name in cb.POLICIES for problem in PROBLEMS]
 
+
+def made(name: str, problem: Problem) -> cb.Policy:
+    """Return a policy for a problem, told the number of rounds where it needs that."""
+    horizon = {"horizon": ROUNDS} if cb.POLICIES[name].needs_horizon else {}
+    return problem.policy(name, **horizon)
+
+
 _WITHOUT_JIT = """
 import json, sys
 import numpy as np
 import clusterbandits as cb
-from tests.exactness.test_conformance import CASES, ROUNDS
-paths = [cb.play(problem.policy(name), problem.tape(4, 300), 300).tolist() for name, problem in CASES]
+from tests.exactness.test_conformance import CASES, made
+paths = [cb.play(made(name, problem), problem.tape(4, 300), 300).tolist() for name, problem in CASES]
 json.dump(paths, sys.stdout)
 """
 
@@ -41,14 +48,14 @@ json.dump(paths, sys.stdout)
 @pytest.mark.parametrize(("name", "problem"), CASES, ids=lambda part: getattr(part, "name", part))
 def test_holding_equals_stepwise(name: str, problem: Problem) -> None:
     tape = problem.tape(4, ROUNDS)
-    policy = problem.policy(name)
+    policy = made(name, problem)
     assert np.array_equal(cb.play(policy, tape), cb.play(policy, tape, stepwise=True))
 
 
 @pytest.mark.parametrize(("name", "problem"), CASES, ids=lambda part: getattr(part, "name", part))
 def test_online_equals_compiled(name: str, problem: Problem) -> None:
     tape = problem.tape(4, ROUNDS)
-    policy = problem.policy(name)
+    policy = made(name, problem)
     asked = []
     for _ in range(ROUNDS):
         arm = policy.ask()
@@ -60,7 +67,7 @@ def test_online_equals_compiled(name: str, problem: Problem) -> None:
 @pytest.mark.parametrize(("name", "problem"), CASES, ids=lambda part: getattr(part, "name", part))
 def test_saved_policies_go_on_where_they_were(name: str, problem: Problem) -> None:
     tape = problem.tape(4, ROUNDS)
-    policy = problem.policy(name)
+    policy = made(name, problem)
     path = cb.play(policy, tape, 400).tolist()
     for n in range(400):
         arm = policy.ask()
@@ -84,7 +91,7 @@ def test_plain_python_chooses_the_same(tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    compiled = [cb.play(problem.policy(name), problem.tape(4, 300), 300).tolist() for name, problem in CASES]
+    compiled = [cb.play(made(name, problem), problem.tape(4, 300), 300).tolist() for name, problem in CASES]
     assert json.loads(ran.stdout) == compiled
 
 
@@ -96,16 +103,17 @@ def test_one_compilation_a_policy() -> None:
     numbers: list[Any] = [np.int64(50), 50.0, np.int64(3)]
     one_number, another, third = numbers
     for name, problem in CASES:
-        policy = problem.policy(name)
+        policy = made(name, problem)
         cb.play(policy, problem.tape(1, 20), 20)
         cb.play(policy, problem.tape(1, 20).astype(np.float32), 20, stepwise=True)
         cb.simulate(problem.instance, policy, one_number, runs=2, paired=True)
         cb.simulate(problem.instance, policy, another, runs=2, seed=third)
         policy.tell(policy.ask(), np.float64(1))
-    states = {type(problem.policy(name).fresh_state()) for name, problem in CASES}
+    states = {type(made(name, problem).fresh_state()) for name, problem in CASES}
     assert _compilations(advance) == len(states)
     for state in states:
-        assert all(_compilations(kernel) <= 1 for kernel in KERNELS[state])
+        for kernel in KERNELS[state]:
+            assert _compilations(kernel) <= sum(kernel in KERNELS[other] for other in states)
 
 
 @pytest.mark.parametrize("name", cb.POLICIES)

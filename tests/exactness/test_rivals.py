@@ -142,6 +142,15 @@ def test_distances(family: str, settings: dict[str, Any]) -> None:
         check(problem, "ckl-ucb", problem.tape(seed, 150), distances=distances, **settings)
 
 
+@pytest.mark.parametrize(("seed", "tape_seed", "drawn"), [(14900, 14900, 400), (5503, 503, 100)])
+def test_exponential_arms_far_apart(seed: int, tape_seed: int, drawn: int) -> None:
+    """Paths on which Clus-UCB once pulled an arm of a clearly smaller index, in rounds 36 and 33."""
+    problem = random_problem(seed, "exponential:shape=2.5")
+    tape = problem.tape(tape_seed, drawn)[:, :60]
+    for hedge in (0.0, 0.5):
+        check(problem, "clus-ucb", tape, hedge=hedge)
+
+
 @pytest.mark.parametrize("family", WEIGHTED)
 @pytest.mark.parametrize("name", NAMES)
 def test_few_arms_and_extreme_widths(name: str, family: str) -> None:

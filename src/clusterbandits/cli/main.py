@@ -12,6 +12,7 @@ import typer
 from clusterbandits import __version__
 from clusterbandits.cli.bound import bound
 from clusterbandits.cli.paper import paper
+from clusterbandits.cli.policies import policies
 from clusterbandits.cli.simulate import simulate
 from clusterbandits.errors import ClusterBanditsError
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.command(context_settings={"ignore_unknown_options": True})(bound)
 app.command(context_settings={"ignore_unknown_options": True})(simulate)
 app.command()(paper)
+app.command()(policies)
 
 
 def _show_version(wanted: bool) -> None:

@@ -128,7 +128,7 @@ def _penalty(law: Law, pulls: int, total: float) -> float:
     return math.lgamma(pulls + 2.0) - math.lgamma(total + 1.0) - math.lgamma(failures + 1.0) - entropy
 
 
-@inner_kernel
+@kernel
 def watch_widths(state: Any, n: int) -> int:
     """Look, and widen where that is wanted; return the next round to look in. For states with widths."""
     if look(state.law, state.pulls, state.totals, state.alarm, n) and state.alarm.widens:

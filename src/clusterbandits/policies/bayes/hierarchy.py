@@ -46,7 +46,7 @@ def draw_prior(state: Any, c: int) -> None:
         arm = state.order[place]
         state.known_pulls[arm] = state.pulls[arm] + strength
         state.known_totals[arm] = state.totals[arm] + strength * mean
-    state.cells.counts[c] = 0
+    state.cells.kept_counts[c] = 0
 
 
 @kernel

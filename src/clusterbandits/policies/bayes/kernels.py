@@ -10,8 +10,9 @@ import numpy as np
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import Law
 from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
+from clusterbandits.policies.bayes.envelope import Cells, fresh_cells
 from clusterbandits.policies.bayes.hierarchy import POINTS, draw_prior
-from clusterbandits.policies.bayes.restricted import Beliefs, Cells, draw_group, fresh_cells
+from clusterbandits.policies.bayes.restricted import Beliefs, draw_group
 from clusterbandits.policies.gallop import UNPULLED, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
 from clusterbandits.policies.leader import first_unpulled
@@ -78,7 +79,7 @@ def fresh_state(
         alarm=fresh_alarm(law, layout, widths, settings["alarm"], settings["alarm_level"]),
         memory=np.array([arms, 1], dtype=np.int64),
         rng=rng,
-        cells=fresh_cells(len(members), arms),
+        cells=fresh_cells(len(members), arms, max(map(len, members))),
         known_pulls=np.zeros(arms),
         known_totals=np.zeros(arms),
         draws=np.zeros(arms),
@@ -114,7 +115,7 @@ def update(state: GroupState, arm: int, pulls: int, total: float) -> None:
     """Add to the arm's statistics; what was kept of its cluster no longer holds."""
     take_in(state, arm, pulls, total)
     state.known_pulls[arm], state.known_totals[arm] = state.pulls[arm], state.totals[arm]
-    state.cells.counts[state.cluster[arm]] = 0
+    state.cells.kept_counts[state.cluster[arm]] = 0
     if state.hierarchical:
         state.likelihood[arm, 0] = math.nan
         state.stale[state.cluster[arm]] = True
@@ -126,7 +127,7 @@ def watch(state: GroupState, n: int) -> int:
     looked = watch_widths(state, n)
     for c in range(state.widths.size):
         if state.alarm.fired[c] == n:
-            state.cells.counts[c] = 0
+            state.cells.kept_counts[c] = 0
     return looked
 
 

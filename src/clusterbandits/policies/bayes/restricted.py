@@ -1,9 +1,10 @@
 r"""An exact draw of the means of a cluster, given that they lie within its width of each other.
 
-The lowest of them, arm j at x, has the joint density  w_j(x) = f_j(x) Π_{k ≠ j} ∫_x^{x+β} f_k.  On a cell
-from l to r that is at most  max f_j · Π ∫_l^{r+β} f_k, so a cell and an arm are drawn by that bound, x
-uniformly in the cell, and accepted by the ratio; a cell that refuses is halved. The other arms then follow
-their own posteriors between x and x + β. Everything is kept as logarithms: data may contradict the width.
+The lowest of them, arm j at x, has the joint density  w_j(x) = f_j(x) Π_{k ≠ j} ∫_x^{x+β} f_k.  Its logarithm
+is concave in x for every arm (but not for Exponential rewards), so tangents at the ends of a cell bound it:
+a cell and an arm are drawn by those bounds, x under the two exponentials, and accepted by the ratio; an x
+that is refused becomes the end of two cells. The other arms then follow their own posteriors between x and
+x + β. Everything is kept as logarithms: data may contradict the width.
 """
 
 from __future__ import annotations
@@ -11,50 +12,30 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import BERNOULLI, GAUSSIAN, Law, variance
-from clusterbandits.families.posterior import Density, draw_mean, log_density, strength
-from clusterbandits.policies.bayes.mass import draw_between, log_mass, scale_at
+from clusterbandits.families.posterior import Density, draw_mean, strength
+from clusterbandits.policies.bayes.envelope import (
+    END_VALUE,
+    VALUE,
+    Cells,
+    density_of,
+    draw_lowest,
+    evaluate,
+    top_of,
+    write_side,
+)
+from clusterbandits.policies.bayes.mass import draw_between, scale_at
 from clusterbandits.policies.misfit import Group, least_misfit, misfit, span
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.layout import Floats, Ints
+    import numpy as np
 
-MOST_CELLS = 256
+    from clusterbandits.policies.layout import Floats
+
 _PLAIN_TRIES = 8
 _FAR = 40.0
 _MOST_STEPS = 60
-
-
-class Cells(NamedTuple):
-    """What is kept of every cluster until it changes, and room to work in."""
-
-    #: How many cells a cluster has; 0: they have to be made.
-    counts: Ints
-    #: Where they begin and end, [cluster, cell].
-    edges: Floats
-    #: The log of the bound on w_j, and of its integral over the cell, [arm, cell].
-    heights: Floats
-    areas: Floats
-    #: t and t · mode of every arm's posterior exp(−t d(mode, u)).
-    force: Floats
-    weight: Floats
-    masses: Floats
-
-
-def fresh_cells(clusters: int, arms: int) -> Cells:
-    """Return cells that have to be made."""
-    return Cells(
-        counts=np.zeros(clusters, dtype=np.int64),
-        edges=np.zeros((clusters, MOST_CELLS + 1)),
-        heights=np.zeros((arms, MOST_CELLS)),
-        areas=np.zeros((arms, MOST_CELLS)),
-        force=np.zeros(arms),
-        weight=np.zeros(arms),
-        masses=np.zeros(arms),
-    )
 
 
 class Beliefs(NamedTuple):
@@ -68,23 +49,13 @@ class Beliefs(NamedTuple):
 
 
 @inner_kernel
-def _of(law: Law, cells: Cells, arm: int) -> Density:
-    return Density(law, cells.force[arm], cells.weight[arm] / cells.force[arm])
-
-
-@inner_kernel
-def _top(law: Law, x: float) -> float:
-    """Return x, or the end of the domain before it."""
-    return min(x, 1.0) if law.code == BERNOULLI else x
-
-
-@kernel
 def draw_group(rng: np.random.Generator, known: Beliefs, cells: Cells, draws: Floats) -> None:
     """Draw the means of the arms of a cluster, within its width of each other, into ``draws``."""
     law, group, c = known.law, known.group, known.c
     if _drawn_plainly(rng, known, draws):
         return
-    if cells.counts[c] == 0:
+    new = cells.kept_counts[c] == 0
+    if new:
         for place in range(group.first, group.beyond):
             arm = group.order[place]
             cells.force[arm] = strength(law, known.pulls[arm])
@@ -92,14 +63,15 @@ def draw_group(rng: np.random.Generator, known: Beliefs, cells: Cells, draws: Fl
     if group.width == 0.0:
         _draw_pooled(law, rng, group, cells, draws)
         return
-    if cells.counts[c] == 0:
-        _make_cells(law, group, cells, c)
-    lowest, x = _draw_lowest(law, rng, group, cells, c)
+    if new:
+        _make_cells(law, group, cells)
+    _keep(group, cells, c, new)
+    lowest, x = draw_lowest(law, rng, group, cells)
     for place in range(group.first, group.beyond):
         arm = group.order[place]
         draws[arm] = x
         if arm != lowest:
-            draws[arm] = draw_between(_of(law, cells, arm), rng, x, _top(law, x + group.width))
+            draws[arm] = draw_between(density_of(law, cells, arm), rng, x, top_of(law, x + group.width))
 
 
 @kernel
@@ -131,13 +103,13 @@ def _draw_pooled(law: Law, rng: np.random.Generator, group: Group, cells: Cells,
     mode = weight / force
     pooled = Density(law, force, mode)
     reach = 1e3 * scale_at(pooled, mode)
-    x = draw_between(pooled, rng, max(low, mode - reach), _top(law, mode + reach))
+    x = draw_between(pooled, rng, max(low, mode - reach), top_of(law, mode + reach))
     for place in range(group.first, group.beyond):
         draws[group.order[place]] = x
 
 
 @kernel
-def _make_cells(law: Law, group: Group, cells: Cells, c: int) -> None:
+def _make_cells(law: Law, group: Group, cells: Cells) -> None:
     """Lay cells around the values that the lowest mean can have at its most likely, wider further out."""
     least, most = span(cells.force, cells.weight, group)
     left, right = most - group.width, least
@@ -147,7 +119,7 @@ def _make_cells(law: Law, group: Group, cells: Cells, c: int) -> None:
         right = left
     left = max(left, bottom)
     scale = max(_finest(law, group, cells, left), 1e-9 * (group.width + right - left))
-    edges, count = cells.edges[c], 0
+    edges, count = cells.edges, 0
     for i in range(_steps(law, group, cells, left, -scale), 0, -1):
         edges[count] = max(left - _offset(scale, i), bottom)
         count += 1
@@ -165,10 +137,38 @@ def _make_cells(law: Law, group: Group, cells: Cells, c: int) -> None:
         count += 2 + inside
     for i in range(1, _steps(law, group, cells, right, scale) + 1):
         count += 1
-        edges[count] = _top(law, right + _offset(scale, i))
-    cells.counts[c] = count
-    for cell in range(count):
-        _bound(law, group, cells, c, cell)
+        edges[count] = top_of(law, right + _offset(scale, i))
+    cells.number[0] = count
+    _bound_all(law, group, cells)
+
+
+@kernel
+def _bound_all(law: Law, group: Group, cells: Cells) -> None:
+    for edge in range(cells.number[0] + 1):
+        evaluate(law, group, cells, cells.edges[edge])
+        if edge < cells.number[0]:
+            write_side(law, group, cells, edge, VALUE)
+        if edge > 0:
+            write_side(law, group, cells, edge - 1, END_VALUE)
+
+
+@kernel
+def _keep(group: Group, cells: Cells, c: int, new: bool) -> None:
+    """Keep the cells that were made, or take up those that were kept."""
+    if new:
+        cells.kept_counts[c] = cells.number[0]
+    cells.number[0] = cells.kept_counts[c]
+    for cell in range(cells.number[0] + 1):
+        if new:
+            cells.kept_edges[c, cell] = cells.edges[cell]
+        cells.edges[cell] = cells.kept_edges[c, cell]
+    for place in range(group.first, group.beyond):
+        arm = group.order[place]
+        for cell in range(cells.number[0]):
+            for part in range(4):
+                if new:
+                    cells.kept_sides[arm, cell, part] = cells.sides[place - group.first, cell, part]
+                cells.sides[place - group.first, cell, part] = cells.kept_sides[arm, cell, part]
 
 
 @kernel
@@ -177,7 +177,7 @@ def _finest(law: Law, group: Group, cells: Cells, x: float) -> float:
     scale = math.inf
     for place in range(group.first, group.beyond):
         arm = group.order[place]
-        of = _of(law, cells, arm)
+        of = density_of(law, cells, arm)
         scale = min(scale, scale_at(of, of.mode))
         pinned = min(max(of.mode, x), x + group.width)
         if pinned != of.mode and variance(law, pinned) > 0.0:
@@ -201,84 +201,3 @@ def _steps(law: Law, group: Group, cells: Cells, start: float, scale: float) -> 
         if misfit(law, cells.force, cells.weight, group, x) > least + _FAR:
             return i
     return _MOST_STEPS
-
-
-@kernel
-def _bound(law: Law, group: Group, cells: Cells, c: int, cell: int) -> None:
-    """Write what the density of every arm being the lowest is at most in a cell."""
-    low, high = cells.edges[c, cell], cells.edges[c, cell + 1]
-    together = _masses(law, group, cells, low, high + group.width)
-    for place in range(group.first, group.beyond):
-        arm = group.order[place]
-        of = _of(law, cells, arm)
-        peak = log_density(of, min(max(of.mode, low), high))
-        height = -math.inf
-        if high > low and together > -math.inf:
-            height = peak + together - cells.masses[arm]
-        cells.heights[arm, cell] = height
-        cells.areas[arm, cell] = height + math.log(high - low) if height > -math.inf else -math.inf
-
-
-@kernel
-def _masses(law: Law, group: Group, cells: Cells, low: float, high: float) -> float:
-    """Write the log of every posterior's mass from low to high; return their sum."""
-    together = 0.0
-    for place in range(group.first, group.beyond):
-        arm = group.order[place]
-        cells.masses[arm] = log_mass(_of(law, cells, arm), low, _top(law, high))
-        together += cells.masses[arm]
-    return together
-
-
-@kernel
-def _draw_lowest(law: Law, rng: np.random.Generator, group: Group, cells: Cells, c: int) -> tuple[int, float]:
-    """Draw which arm is the lowest, and its mean."""
-    while True:
-        arm, cell = _draw_cell(rng, group, cells, c)
-        low, high = cells.edges[c, cell], cells.edges[c, cell + 1]
-        x = low + rng.random() * (high - low)
-        together = _masses(law, group, cells, x, x + group.width)
-        density = log_density(_of(law, cells, arm), x) + together - cells.masses[arm]
-        if rng.random() < math.exp(min(density - cells.heights[arm, cell], 0.0)):
-            return arm, x
-        if cells.counts[c] < MOST_CELLS:
-            _halve(law, group, cells, c, cell)
-
-
-@kernel
-def _draw_cell(rng: np.random.Generator, group: Group, cells: Cells, c: int) -> tuple[int, int]:
-    top, total = -math.inf, 0.0
-    for place in range(group.first, group.beyond):
-        for cell in range(cells.counts[c]):
-            top = max(top, cells.areas[group.order[place], cell])
-    for place in range(group.first, group.beyond):
-        for cell in range(cells.counts[c]):
-            total += math.exp(cells.areas[group.order[place], cell] - top)
-    left = rng.random() * total
-    chosen, chosen_cell = group.order[group.first], 0
-    for place in range(group.first, group.beyond):
-        arm = group.order[place]
-        for cell in range(cells.counts[c]):
-            share = math.exp(cells.areas[arm, cell] - top)
-            if share > 0.0:
-                chosen, chosen_cell = arm, cell
-            left -= share
-            if left < 0.0:
-                return chosen, chosen_cell
-    return chosen, chosen_cell
-
-
-@kernel
-def _halve(law: Law, group: Group, cells: Cells, c: int, cell: int) -> None:
-    count = cells.counts[c]
-    for i in range(count, cell, -1):
-        cells.edges[c, i + 1] = cells.edges[c, i]
-    cells.edges[c, cell + 1] = 0.5 * (cells.edges[c, cell] + cells.edges[c, cell + 2])
-    for place in range(group.first, group.beyond):
-        arm = group.order[place]
-        for i in range(count, cell + 1, -1):
-            cells.heights[arm, i] = cells.heights[arm, i - 1]
-            cells.areas[arm, i] = cells.areas[arm, i - 1]
-    cells.counts[c] = count + 1
-    _bound(law, group, cells, c, cell)
-    _bound(law, group, cells, c, cell + 1)

@@ -105,7 +105,11 @@ def plain_score(state: ImedState, arm: int, best: float) -> float:
 def clustered_score(state: ImedState, arm: int, best: float) -> float:
     """Return IMED-Clus' H, without a hedge; ``add_up`` goes before."""
     c, mates = state.cluster[arm], 0.0
-    if state.sums[c] > 0.0:
+    if state.sums[c] == math.inf:
+        for place in range(state.start[c], state.start[c + 1]):
+            if state.order[place] != arm:
+                mates += argued(state, state.order[place], best, state.widths[c])
+    elif state.sums[c] > 0.0:
         mates = max(state.sums[c] - argued(state, arm, best, state.widths[c]), 0.0)
     return plain_score(state, arm, best) + mates
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 200
 _RESOLUTION = 2.0**-51
+_SHORTER = 0.75
 
 
 @kernel
@@ -97,7 +98,7 @@ def clustered_index(state: IndexState, arm: int, level: float, width: float) -> 
     q = upper(state.law, state.totals[arm] / pulls, level / pulls)
     if mates_against(state, arm, q, width, 0.0)[0] == 0.0:
         return q
-    low, high = _unopposed(state, arm, width), q
+    low, high, move = _unopposed(state, arm, width), q, math.inf
     for _ in range(_MOST_STEPS):
         evidence, slope = evidence_against(state, arm, q, width, 0.0)
         if evidence > level:
@@ -107,9 +108,11 @@ def clustered_index(state: IndexState, arm: int, level: float, width: float) -> 
         closer = 0.5 * (low + high)
         if 0.0 < slope < math.inf:
             newton = q - (evidence - level) / slope
-            if low < newton < high:
+            # Where F is not convex, Newton's steps may go to and fro for ever: each must be shorter.
+            if low < newton < high and abs(newton - q) <= _SHORTER * move:
                 closer = newton
-        if abs(closer - q) <= _RESOLUTION * abs(q):
+        move = abs(closer - q)
+        if move <= _RESOLUTION * abs(q):
             return closer
         q = closer
     return q

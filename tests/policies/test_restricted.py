@@ -1,0 +1,191 @@
+"""Clus-TS draws from the posterior restricted to the widths: against rejection and quadrature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import integrate, special, stats
+
+import clusterbandits as cb
+from clusterbandits.policies.protocol import kernels_for_python
+
+Floats = NDArray[np.float64]
+SMALLEST_P = 1e-4
+
+
+def drawn(
+    pulls: list[int], totals: list[float], width: float, count: int, family: str = "bernoulli"
+) -> Floats:
+    """Draw the means of one cluster, through the policy's own kernels."""
+    policy = cb.ClusTS(cb.Clusters([len(pulls)], widths=width), family=family, alarm="ignore")
+    for arm, (many, total) in enumerate(zip(pulls, totals, strict=True)):
+        policy.tell(arm, total, pulls=many)
+    state: Any = policy._live
+    select = kernels_for_python(type(state)).select
+    draws = np.empty((count, len(pulls)))
+    for place in range(count):
+        select(state, 1000)
+        draws[place] = state.draws
+    return draws
+
+
+def by_rejection(sampler: Any, width: float, count: int) -> Floats:
+    """Draw from the posterior without the width until enough draws respect it."""
+    kept: list[Floats] = []
+    while sum(map(len, kept)) < count:
+        draws = sampler(200_000)
+        kept.append(draws[np.ptp(draws, axis=1) <= width])
+    return np.concatenate(kept)[:count]
+
+
+def flat(size: int) -> tuple[list[int], list[float]]:
+    return [4] * size, [float(i % 3 + 1) for i in range(size)]
+
+
+def sharp(size: int) -> tuple[list[int], list[float]]:
+    return [400] * size, [160.0 + i % 4 for i in range(size)]
+
+
+def sharpest(size: int) -> tuple[list[int], list[float]]:
+    return [40_000] * size, [16_000.0 + 40 * (i % 4) for i in range(size)]
+
+
+CASES = [
+    (flat, 2, 0.02),
+    (flat, 2, 0.5),
+    (flat, 3, 0.05),
+    (flat, 3, 0.3),
+    (flat, 10, 0.5),
+    (sharp, 2, 0.02),
+    (sharp, 3, 0.02),
+    (sharp, 3, 0.1),
+    (sharp, 10, 0.05),
+    (sharp, 10, 0.2),
+    (sharpest, 3, 0.02),
+    (sharpest, 10, 0.02),
+]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("shape", "size", "width"), CASES)
+def test_draws_equal_rejection(shape: Any, size: int, width: float) -> None:
+    pulls, totals = shape(size)
+    rng = np.random.default_rng(11)
+    s, t = np.array(totals), np.array(pulls)
+    expected = by_rejection(lambda n: rng.beta(s + 1, t - s + 1, (n, size)), width, 3000)
+    found = drawn(pulls, totals, width, 3000)
+    assert np.ptp(found, axis=1).max() <= width * (1 + 1e-12)
+    columns = [*range(size)]
+    for column in columns:
+        assert stats.ks_2samp(found[:, column], expected[:, column]).pvalue > SMALLEST_P
+    for summary in (np.ptp, np.min, np.max):
+        assert stats.ks_2samp(summary(found, axis=1), summary(expected, axis=1)).pvalue > SMALLEST_P
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", ["gaussian:sigma=0.5", "poisson", "exponential", "exponential:shape=3"])
+def test_other_families_equal_rejection(family: str) -> None:
+    pulls, totals, width = [3, 6, 10], [2.0, 5.0, 7.0], 0.2
+    s, t = np.array(totals), np.array(pulls)
+    rng = np.random.default_rng(5)
+    shape = 3.0 if "shape" in family else 1.0
+    samplers: dict[str, Any] = {
+        "gaussian": lambda n: rng.normal(s / t, 0.5 / np.sqrt(t), (n, 3)),
+        "poisson": lambda n: rng.gamma(s + 1, 1 / t, (n, 3)),
+        "exponential": lambda n: shape * s / rng.gamma(shape * t, 1.0, (n, 3)),
+    }
+    expected = by_rejection(samplers[family.partition(":")[0]], width, 3000)
+    found = drawn(pulls, totals, width, 3000, family)
+    for column in range(3):
+        assert stats.ks_2samp(found[:, column], expected[:, column]).pvalue > SMALLEST_P
+    assert stats.ks_2samp(np.ptp(found, axis=1), np.ptp(expected, axis=1)).pvalue > SMALLEST_P
+
+
+def moments_by_quadrature(pulls: list[int], totals: list[float], width: float) -> Floats:
+    """The means of all arms under the width, by integrating over the lowest."""
+    a, b = np.array(totals) + 1.0, np.array(pulls) - np.array(totals) + 1.0
+    size = len(pulls)
+
+    def inside(x: float, shift: float = 0.0) -> Floats:
+        cdf = special.betainc
+        return np.asarray(cdf(a + shift, b, min(x + width, 1.0)) - cdf(a + shift, b, x))
+
+    def density(x: float, j: int) -> float:
+        return float(stats.beta.pdf(x, a[j], b[j]) * np.delete(inside(x), j).prod())
+
+    def weighted(x: float, k: int) -> float:
+        part, first = inside(x)[k], inside(x, 1.0)[k] * a[k] / (a[k] + b[k])
+        mean_inside = float(first / part) if part > 1e-200 else x
+        return sum(density(x, j) * (x if j == k else mean_inside) for j in range(size))
+
+    options = {"limit": 400, "epsabs": 0.0, "epsrel": 1e-8, "points": (0.2, 0.4, 0.45, 0.6)}
+    whole = integrate.quad(lambda x: sum(density(x, j) for j in range(size)), 1e-9, 1 - 1e-9, **options)[0]
+    return np.array(
+        [integrate.quad(weighted, 1e-9, 1 - 1e-9, args=(k,), **options)[0] / whole for k in range(size)]
+    )
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("pulls", "totals", "width"),
+    [
+        ([3, 7], [1.0, 6.0], 0.1),
+        ([5, 40, 12], [1.0, 22.0, 9.0], 0.05),
+        ([60, 90, 30], [18.0, 45.0, 20.0], 0.1),
+        ([8] * 10, [float(i % 7) for i in range(10)], 0.3),
+        ([8] * 10, [float(i % 7) for i in range(10)], 0.02),
+    ],
+)
+def test_means_equal_quadrature(pulls: list[int], totals: list[float], width: float) -> None:
+    found = drawn(pulls, totals, width, 4000)
+    errors = found.std(axis=0, ddof=1) / np.sqrt(len(found))
+    assert np.abs((found.mean(axis=0) - moments_by_quadrature(pulls, totals, width)) / errors).max() < 4.5
+
+
+@pytest.mark.statistical
+def test_width_0_pools() -> None:
+    found = drawn([5, 20, 9], [2.0, 11.0, 3.0], 0.0, 3000)
+    assert (np.ptp(found, axis=1) == 0).all()
+    assert stats.kstest(found[:, 0], stats.beta(17, 19).cdf).pvalue > SMALLEST_P
+
+
+def test_contradicted_widths_pin_the_means() -> None:
+    found = drawn([10**6, 10**6], [10**5, 9 * 10**5], 0.1, 300)
+    assert np.ptp(found, axis=1).max() <= 0.1 * (1 + 1e-12)
+    assert np.allclose(found.mean(axis=0), [0.45, 0.55], atol=0.01)
+    assert np.ptp(found, axis=1).min() > 0.0999
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "gaussian", "poisson", "exponential"])
+def test_no_failure_on_random_states(family: str) -> None:
+    """A hundred thousand clusters: any number of pulls, any spread and width, rewards 0 and 1."""
+    rng = np.random.default_rng(23)
+    sizes = rng.integers(2, 11, 1000)
+    widths = 10 ** rng.uniform(-4, 0.3, sizes.size)
+    policy = cb.ClusTS(cb.Clusters(sizes.tolist(), widths=widths.tolist()), family=family, alarm="ignore")
+    arms, turns = int(sizes.sum()), 100 if family == "bernoulli" else 10
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    kernels = kernels_for_python(type(policy._live))
+    for _ in range(turns):
+        state: Any = policy.fresh_state()
+        pulls = np.floor(10 ** rng.uniform(0, 7, arms)).astype(int)
+        centre = np.repeat(rng.uniform(0, 1, sizes.size), sizes)
+        means = np.clip(
+            centre + rng.normal(0, 1, arms) * np.repeat(10 ** rng.uniform(-4, 0, sizes.size), sizes), 0, 1
+        )
+        totals = np.round(pulls * means)
+        if family == "exponential":
+            totals = np.maximum(totals, 1e-3)
+        for arm in range(arms):
+            kernels.update(state, arm, int(pulls[arm]), float(totals[arm]))
+        kernels.select(state, 10**9)
+        spans = np.maximum.reduceat(state.draws, starts) - np.minimum.reduceat(state.draws, starts)
+        assert np.isfinite(state.draws).all()
+        assert (spans <= widths * (1 + 1e-9) + 1e-15).all()
+        if family != "gaussian":
+            assert (state.draws >= 0).all()
+        if family == "bernoulli":
+            assert (state.draws <= 1).all()
