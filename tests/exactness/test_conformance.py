@@ -113,7 +113,7 @@ def test_one_compilation_a_policy() -> None:
     assert _compilations(advance) == len(states)
     for state in states:
         for kernel in KERNELS[state]:
-            assert _compilations(kernel) <= sum(kernel in KERNELS[other] for other in states)
+            assert _compilations(kernel) <= len(states)
 
 
 @pytest.mark.parametrize("name", cb.POLICIES)

@@ -15,6 +15,8 @@ from clusterbandits.serial import to_json
 from tests.exactness.reference import FAMILIES
 from tests.policies.learner import CLUSTERS, EACH_FAMILY, EACH_KIND, KINDS, reference, told
 
+pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
+
 INF = math.inf
 SETTINGS: list[dict[str, Any]] = [{}, {"a": 5}]
 

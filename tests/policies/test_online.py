@@ -29,6 +29,8 @@ from tests.policies.learner import (
     told,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
+
 INF = math.inf
 EACH_REFRESH = pytest.mark.parametrize("refresh", [1, 7])
 EACH_SEED = pytest.mark.parametrize("seed", range(4))

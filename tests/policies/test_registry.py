@@ -13,13 +13,17 @@ import clusterbandits as cb
 from tests.policies.learner import CLUSTERS, refusal
 
 NAMES = {"Clusters": cb.Clusters, "KLUCB": cb.KLUCB, "ClusUCB": cb.ClusUCB}
+CLUS_UCB = {"a": 0.0, "refresh": 1, "leader": "clustered", "hedge": 0.0, "alarm": "warn", "alarm_level": 0.05}
+CLASSICAL = ["ucb1", "moss", "epsilon-greedy", "kl-ucb", "kl-ucb++", "imed", "thompson"]
+CLUSTERED = ["tlp-mean", "tlp-max", "tsc", "ucbc", "ckl-ucb", "ossb", "clus-ucb"]
+BEYOND = ["clus-ucb-hedged", "clus-opt", "imed-clus", "imed-opt", "clus-ts", "hier-ts"]
 
 
 def test_settings_behind_a_colon() -> None:
     policy = cb.policy("clus-ucb:a=5,refresh=50", CLUSTERS)
     assert type(policy) is cb.ClusUCB
     assert policy.clusters is CLUSTERS
-    assert policy.settings == {"a": 5.0, "refresh": 50, "leader": "clustered"}
+    assert policy.settings == CLUS_UCB | {"a": 5.0, "refresh": 50}
     assert (type(policy.settings["a"]), type(policy.settings["refresh"])) == (float, int)
     assert policy.family == cb.Bernoulli()
     assert policy.to_json() == cb.ClusUCB(CLUSTERS, a=5, refresh=50).to_json()
@@ -29,10 +33,10 @@ def test_settings_behind_a_colon() -> None:
     ("spec", "kind", "settings"),
     [
         ("kl-ucb", cb.KLUCB, {"a": 0.0, "refresh": 1}),
-        ("clus-ucb", cb.ClusUCB, {"a": 0.0, "refresh": 1, "leader": "clustered"}),
+        ("clus-ucb", cb.ClusUCB, CLUS_UCB),
         ("kl-ucb:a=0", cb.KLUCB, {"a": 0.0, "refresh": 1}),
         ("kl-ucb:refresh=1e3", cb.KLUCB, {"a": 0.0, "refresh": 1000}),
-        ("clus-ucb: leader = plain , a = 0.5", cb.ClusUCB, {"a": 0.5, "refresh": 1, "leader": "plain"}),
+        ("clus-ucb: leader = plain , a = 0.5", cb.ClusUCB, CLUS_UCB | {"a": 0.5, "leader": "plain"}),
     ],
 )
 def test_names(spec: str, kind: type[cb.Policy], settings: dict[str, object]) -> None:
@@ -61,7 +65,7 @@ def test_the_spec_makes_the_same_policy(name: str, a: float, refresh: int, leade
     more = {"leader": leader} if name == "clus-ucb" else {}
     policy = cb.policy(name, CLUSTERS, a=a, refresh=refresh, **more)
     again = cb.policy(policy.spec, CLUSTERS)
-    assert again.settings == policy.settings == {"a": a, "refresh": refresh, **more}
+    assert again.settings == policy.settings == dict(policy.defaults) | {"a": a, "refresh": refresh, **more}
     assert (again.spec, again.to_json()) == (policy.spec, policy.to_json())
     assert eval(repr(policy), NAMES).to_json() == policy.to_json()
 
@@ -74,22 +78,29 @@ def test_repr_makes_the_same_policy(family: str) -> None:
 
 
 def test_every_policy_says_what_it_is() -> None:
-    assert list(cb.POLICIES) == ["kl-ucb", "clus-ucb"]
+    assert list(cb.POLICIES) == [*CLASSICAL, *CLUSTERED, *BEYOND]
     for name, kind in cb.POLICIES.items():
         policy = cb.policy(name, CLUSTERS)
         assert type(policy) is kind
         assert (policy.name, policy.spec, policy.label) == (name, name, name)
         assert policy.settings == kind.defaults
         assert kind.reference
-    assert [kind.uses_widths for kind in cb.POLICIES.values()] == [False, True]
+        assert kind.guarantee
+    assert [name for name in CLASSICAL if cb.POLICIES[name].uses_widths] == []
+    assert [name for name in BEYOND if not cb.POLICIES[name].uses_widths] == []
+    assert [name for name, kind in cb.POLICIES.items() if kind.needs_horizon] == ["kl-ucb++"]
+    drawn = ["epsilon-greedy", "thompson", "tsc", "clus-ts", "hier-ts"]
+    assert [name for name, kind in cb.POLICIES.items() if kind.randomised] == drawn
 
 
 @pytest.mark.parametrize(
-    "spec", ["ucb1", "", "KL-UCB", " kl-ucb", ":a=5", "a=5", None, 5, ["kl-ucb"], {}, cb.KLUCB]
+    "spec", ["ucb2", "", "KL-UCB", " kl-ucb", ":a=5", "a=5", None, 5, ["kl-ucb"], {}, cb.KLUCB]
 )
 def test_unknown_names_are_refused(spec: Any) -> None:
     sentence = refusal(lambda: cb.policy(spec, CLUSTERS))
-    assert sentence.startswith("The 'policy' parameter of policy must be one of kl-ucb, clus-ucb. Got ")
+    assert sentence.startswith(
+        "The 'policy' parameter of policy must be one of ucb1, moss, epsilon-greedy, kl-ucb, "
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 import clusterbandits as cb
 from tests.policies.learner import CLUSTERS, EACH_FAMILY, EACH_KIND, KINDS, Walk, draw, refusal, told
 
+pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
+
 INF = math.inf
 #: A policy in the middle of a hold, with rewards awaited and an arm removed: the format as it must stay.
 MIDWAY: dict[str, Any] = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import inner_kernel
+from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import BERNOULLI, Law
 from clusterbandits.policies.layout import FOREVER, Floats, Ints, Layout
 from clusterbandits.policies.misfit import Group, least_misfit, misfit, span
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 #: Every round at first, then 64 looks for every doubling of n or so.
 _SCHEDULE = 64
 _MOST_STEPS = 60
+_ROUNDING = 1e-9
 #: The constants of Kaufmann and Koolen's mixture for any exponential family.
 _Z, _PEELS = 1.5, math.log(math.pi**2 / 3.0)
 
@@ -88,7 +89,8 @@ def look(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, n: int) -> bool:
     """Look, where it is time, before round n; tell whether a cluster's alarm went off now."""
     if n < alarm.look[0]:
         return False
-    alarm.look[0] = n + 1 + n // _SCHEDULE
+    while alarm.look[0] <= n:
+        alarm.look[0] += 1 + alarm.look[0] // _SCHEDULE
     found = False
     for c in range(alarm.widths.size):
         if alarm.fired[c] == 0 and alarm.widths[c] < math.inf and _contradicts(law, pulls, totals, alarm, c):
@@ -109,8 +111,9 @@ def _contradicts(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, c: int) ->
         return False
     for place in range(group.first, group.beyond):
         needed += _penalty(law, pulls[group.order[place]], totals[group.order[place]])
-    evidence, _ = least_misfit(law, pulls, totals, group, needed)
-    if evidence < needed:
+    enough = needed * (1.0 - _ROUNDING)
+    evidence, _ = least_misfit(law, pulls, totals, group, enough)
+    if evidence < enough:
         return False
     alarm.evidence[c], alarm.needed[c] = evidence, needed
     return True

@@ -78,8 +78,8 @@ def _read(kind: type[Policy], written: str) -> dict[str, object]:
     for setting in written.split(","):
         key, _, text = (part.strip() for part in setting.partition("="))
         if key not in kind.defaults or key in values or not text:
-            known = " and ".join(kind.defaults)
-            raise invalid("policy", "policy", f"'{kind.name}' followed by {known}, once each", setting)
+            known = f"followed by {' and '.join(kind.defaults)}, once each" if kind.defaults else "by itself"
+            raise invalid("policy", "policy", f"'{kind.name}' {known}", setting)
         try:
             values[key] = float(text)
         except ValueError:

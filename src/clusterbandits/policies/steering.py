@@ -64,6 +64,18 @@ def _goes_before(state: Any, arm: int, other: int) -> bool:
     return bool(fewer or (state.pulls[arm] == state.pulls[other] and arm < other))
 
 
+@kernel
+def outweighs(state: Any, arm: int) -> bool:
+    """Tell whether the arm's cluster has more pulls than any other arm: then it is never steered."""
+    c, together, most = state.cluster[arm], 0, 0
+    for other in range(state.pulls.size):
+        if state.cluster[other] == c:
+            together += state.pulls[other]
+        else:
+            most = max(most, state.pulls[other])
+    return bool(together > most)
+
+
 @inner_kernel
 def steered(state: Any, arm: int) -> int:
     """Return the arm to pull where a policy would pull ``arm`` to refute its cluster.

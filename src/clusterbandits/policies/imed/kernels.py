@@ -21,7 +21,7 @@ from clusterbandits.policies.gallop import CERTAIN, UNPULLED, gallop, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
 from clusterbandits.policies.leader import first_unpulled, leader_of, slack, smallest
 from clusterbandits.policies.protocol import KERNELS, Kernels
-from clusterbandits.policies.steering import steered
+from clusterbandits.policies.steering import outweighs, steered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,53 +143,70 @@ def select(state: ImedState, _n: int) -> int:
 
 @kernel
 def certain(state: ImedState, arm: int, _n: int, rounds: int) -> bool:
-    """Tell whether the leader stays leader and stays ahead, whatever the rounds pay.
+    """Tell whether the arm stays the one with the smallest H, whatever the rounds pay.
 
-    Its mean stays between that of rounds that pay nothing and of rounds that pay all. Rivals of other
-    clusters are easiest to pull at the lower end, mates argue most against it at the upper.
+    Its mean stays between ``low``, where no round pays anything, and ``high``, where all pay all they can. So
+    m* stays between the larger of ``low`` and the best rival's mean, where rivals are easiest to pull, and
+    the larger of ``high`` and that, where mates argue most.
     """
-    if arm != leader_of(state.pulls, state.totals):
-        return False
-    pulls, total = state.pulls[arm] + rounds - 1, state.totals[arm]
-    low, c = total / pulls, state.cluster[arm]
-    width, alone = state.widths[c], state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
-    if not alone and state.law.code != BERNOULLI:
+    pulls, c = state.pulls[arm] + rounds - 1, state.cluster[arm]
+    low, high = state.totals[arm] / pulls, (state.totals[arm] + rounds - 1) / pulls
+    alone = state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
+    strangers, rivals = _best_rivals(state, arm)
+    if state.steers and not (strangers < low or outweighs(state, arm)):
         return False
     own, mates = math.log(pulls), 0.0
-    for place in range(state.start[c], state.start[c + 1]):
-        if not alone and state.order[place] != arm:
-            mates += argued(state, state.order[place], (total + rounds - 1) / pulls, width)
+    if low < rivals:
+        own += pulls * divergence_above(state.law, low, rivals, 0.0)
+    if not alone:
+        most = max(high, rivals)
+        if state.law.code != BERNOULLI or low < most - state.widths[c]:
+            return False
+        for place in range(state.start[c], state.start[c + 1]):
+            if state.order[place] != arm:
+                mates += argued(state, state.order[place], most, state.widths[c])
     limit = min(own + mates, own / state.hedge) if state.hedge > 0.0 else own + mates
-    return _all_behind(state, arm, low, own, limit + _MARGIN * max(limit, 1.0))
+    return _all_behind(state, arm, max(low, rivals), own, limit + _MARGIN * max(limit, 1.0))
 
 
 @kernel
-def _all_behind(state: ImedState, arm: int, low: float, own: float, limit: float) -> bool:
-    """Tell whether all rivals stay behind the leader, whose mean may fall to ``low``."""
+def _best_rivals(state: ImedState, arm: int) -> tuple[float, float]:
+    """Return the largest mean among the arms of other clusters, and among all other arms."""
+    strangers, rivals = -math.inf, -math.inf
+    for other in range(state.pulls.size):
+        if other != arm:
+            mean = state.totals[other] / state.pulls[other]
+            rivals = max(rivals, mean)
+            if state.cluster[other] != state.cluster[arm]:
+                strangers = max(strangers, mean)
+    return strangers, rivals
+
+
+@kernel
+def _all_behind(state: ImedState, arm: int, best: float, own: float, limit: float) -> bool:
+    """Tell whether all rivals stay behind an arm whose own H is at most ``own``, from m* = ``best`` on."""
     c = state.cluster[arm]
     alone = state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
-    add_up(state, low)
+    add_up(state, best)
     for rival in range(state.pulls.size):
         if rival == arm:
             continue
-        if not state.totals[rival] / state.pulls[rival] < low:
-            return False
         if alone or state.cluster[rival] != c:
-            if not score(state, rival, low) > limit:
+            if not score(state, rival, best) > limit:
                 return False
-        elif not _stays_behind(state, rival, low, own, limit):
+        elif not _stays_behind(state, rival, best, own, limit):
             return False
     return True
 
 
 @kernel
-def _stays_behind(state: ImedState, mate: int, low: float, own: float, limit: float) -> bool:
-    """Tell whether a mate of the leader stays behind: what the others argue counts against both alike."""
+def _stays_behind(state: ImedState, mate: int, best: float, own: float, limit: float) -> bool:
+    """Tell whether a mate stays behind: what the others argue counts against both alike."""
     mean, pulls = state.totals[mate] / state.pulls[mate], state.pulls[mate]
-    ahead = pulls * rise(state.law, mean, low, state.widths[state.cluster[mate]]) + math.log(pulls)
+    ahead = pulls * rise(state.law, mean, best, state.widths[state.cluster[mate]]) + math.log(pulls)
     if not ahead > own + _MARGIN * max(own, 1.0):
         return False
-    return bool(state.hedge == 0.0 or plain_score(state, mate, low) / state.hedge > limit)
+    return bool(state.hedge == 0.0 or plain_score(state, mate, best) / state.hedge > limit)
 
 
 CERTAIN[ImedState] = certain

@@ -35,6 +35,7 @@ from clusterbandits.policies.index.state import (
     IndexState,
 )
 from clusterbandits.policies.layout import FOREVER, NOBODY
+from clusterbandits.policies.steering import outweighs
 
 #: The shares of the lead that a certificate gives away to be simple: to the rise of rivals, and to R.
 _RISE, _CURVATURE = 1.0 / 16.0, 1.0 / 64.0
@@ -87,8 +88,9 @@ def certain_rounds(state: IndexState, arm: int, n: int) -> int:
 def _certify(state: IndexState, arm: int, n: int) -> bool:
     """Make a certificate for the arm from round n on, if there is one for more than that round."""
     state.memory[HELD] = NOBODY
-    follows = state.plain_leader or state.steers
-    if state.law.code == GAUSSIAN or (follows and state.cluster[arm] != state.memory[LEADING]):
+    if state.law.code == GAUSSIAN or (
+        _follows_leader(state, arm) and state.cluster[arm] != state.memory[LEADING]
+    ):
         return False
     level, width = threshold(n, state.a), width_of(state, arm)
     mean = state.totals[arm] / state.pulls[arm]
@@ -114,6 +116,12 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
 
 
 @inner_kernel
+def _follows_leader(state: IndexState, arm: int) -> bool:
+    """Tell whether it matters for the arm which cluster leads."""
+    return state.plain_leader or (state.steers and not outweighs(state, arm))
+
+
+@inner_kernel
 def _budget(state: IndexState, level: float, mates: float) -> float:
     """Return how much evidence of its own an arm may have against w: with its mates', or by the hedge."""
     return float(max(level - mates, state.hedge * level))
@@ -124,10 +132,10 @@ def _certify_until(state: IndexState, arm: int, n: int, until: int) -> bool:
     """Make a certificate that rivals stay below their bounds of round ``until``, if that leaves a lead."""
     _, highest = highest_rival(state.lines, arm, threshold(until, state.a))
     w = highest + margin_at(state, arm, highest)
-    mates, _ = mates_against(state, arm, w, width_of(state, arm), 0.0)
-    budget = _budget(state, threshold(n, state.a), mates)
     if not (w < math.inf and variance(state.law, w) > 0.0):
         return False
+    mates, _ = mates_against(state, arm, w, width_of(state, arm), 0.0)
+    budget = _budget(state, threshold(n, state.a), mates)
     if not _write(state, arm, w, budget, float(state.pulls[arm] + until - n)):
         return False
     if spare_rounds(state, arm) < 1.0:
@@ -218,7 +226,7 @@ def _least_mean(state: IndexState, arm: int, w: float) -> float:
         for place in range(state.start[cluster], state.start[cluster + 1]):
             if state.order[place] != arm:
                 least = max(least, w - distance(state, arm, state.order[place], width))
-    if state.plain_leader or state.steers:
+    if _follows_leader(state, arm):
         best_mate, best_stranger = -math.inf, -math.inf
         for other in range(state.pulls.size):
             mean = state.totals[other] / state.pulls[other]
