@@ -46,7 +46,7 @@ def test_names(spec: str, kind: type[cb.Policy], settings: dict[str, object]) ->
 
 def test_keywords_win() -> None:
     policy = cb.policy("clus-ucb:a=5,refresh=50", CLUSTERS, a=1, leader="plain")
-    assert policy.settings == {"a": 1.0, "refresh": 50, "leader": "plain"}
+    assert policy.settings == CLUS_UCB | {"a": 1.0, "refresh": 50, "leader": "plain"}
 
 
 def test_family_and_label() -> None:

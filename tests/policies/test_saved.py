@@ -23,9 +23,16 @@ pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
 INF = math.inf
 #: A policy in the middle of a hold, with rewards awaited and an arm removed: the format as it must stay.
 MIDWAY: dict[str, Any] = {
-    "format": "clusterbandits policy 1",
+    "format": "clusterbandits policy 2",
     "policy": "clus-ucb",
-    "settings": {"a": 2.0, "refresh": 7, "leader": "clustered"},
+    "settings": {
+        "a": 2.0,
+        "refresh": 7,
+        "leader": "clustered",
+        "hedge": 0.0,
+        "alarm": "warn",
+        "alarm_level": 0.05,
+    },
     "family": "bernoulli",
     "label": "clus-ucb:a=2.0,refresh=7",
     "clusters": {
@@ -39,6 +46,7 @@ MIDWAY: dict[str, Any] = {
     "awaited": [0, 0, 0, 2, 2],
     "rounds": 64,
     "choice": {"last": "e", "until": 70},
+    "watched": {"look": 66, "alarms": []},
 }
 
 
@@ -199,7 +207,7 @@ def test_the_last_rounds_there_are_can_be_saved(refresh: int) -> None:
         "[]",
         "3",
         "{}",
-        '"clusterbandits policy 1"',
+        '"clusterbandits policy 2"',
         "[" * 100_000,
         "{'a': 1}",
         None,
@@ -262,8 +270,8 @@ def change(*path: Any, to: Any) -> Callable[[Any], None]:
 DAMAGED: dict[str, Callable[[Any], None]] = {
     "label of a number": change("label", to=3),
     "empty label": change("label", to=" "),
-    "later format": change("format", to="clusterbandits policy 2"),
-    "unknown policy": change("policy", to="ucb1"),
+    "later format": change("format", to="clusterbandits policy 3"),
+    "unknown policy": change("policy", to="ucb2"),
     "unknown family": change("family", to="cauchy"),
     "unknown parameter of the family": change("family", to="bernoulli:sigma=1"),
     "bad parameter of the family": change("family", to="gaussian:sigma=-1"),

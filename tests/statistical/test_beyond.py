@@ -55,11 +55,11 @@ def test_hedge_costs_little_where_widths_are_true(figure: Figure) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["clus-opt", "imed-clus", "imed-opt"])
 def test_every_hedge_is_safe(name: str) -> None:
-    """With the best cluster's width too small; KL-UCB pays about 60."""
+    """With the best cluster's width too small, regret stays of the order of the square root of T."""
     clusters = FIGURE_8.clusters([0.4, 0.2])
     result = cb.simulate(FIGURE_8, [name, f"{name}:hedge=0.5"], 10**5, runs=48, seed=5, clusters=clusters)
     plain, hedged = (result.quantiles(place, [0.95])[0, -1] for place in range(2))
-    assert hedged <= 150
+    assert hedged <= 2 * 10**2.5
     assert plain > 2 * hedged
 
 

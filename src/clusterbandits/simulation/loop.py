@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import allocating_kernel, inner_kernel
+from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
 from clusterbandits.families.law import Law, total
 from clusterbandits.policies.protocol import hold, select, update, watch
 
@@ -55,8 +55,16 @@ def advance(
 ) -> int:
     """Play on from the cursor for at most so many choices; return why it stopped.
 
-    It counts references, as no kernel that it calls does: else every generator it is handed would be kept.
+    It counts references, once a call: a kernel that does not would keep every generator it is handed, and a
+    loop that does would spend most of its time on it.
     """
+    return _advance(state, rewards, record, cursor, rules, steps)
+
+
+@kernel
+def _advance(
+    state: Any, rewards: Rewards, record: Record, cursor: NDArray[np.int64], rules: Rules, steps: int
+) -> int:
     for _ in range(steps):
         n = cursor[ROUND]
         if n > rules.horizon:
