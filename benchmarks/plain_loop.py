@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from clusterbandits.compiled import kernel
+from clusterbandits.compiled import allocating_kernel, kernel
 from clusterbandits.families.law import total
 from clusterbandits.policies.index.evidence import index, threshold
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from clusterbandits.policies.index.state import IndexState
     from clusterbandits.simulation.loop import Rewards
 
@@ -28,3 +31,20 @@ def play_plainly(state: IndexState, rewards: Rewards, horizon: int) -> None:
                     arm, best = one, value
         state.pulls[arm] += 1
         state.totals[arm] += total(rewards.law, rewards.rng, rewards.means[arm], 1)
+
+
+@allocating_kernel
+def sample_plainly(
+    rewards: Rewards, pulls: NDArray[np.int64], totals: NDArray[np.float64], rounds: int
+) -> None:
+    """Play Thompson sampling on rewards 0 or 1 with nothing around it."""
+    for n in range(rounds):
+        chosen, best = n, math.inf
+        if n >= pulls.size:
+            best = -math.inf
+            for arm in range(pulls.size):
+                value = rewards.rng.beta(totals[arm] + 1.0, pulls[arm] - totals[arm] + 1.0)
+                if value > best:
+                    chosen, best = arm, value
+        pulls[chosen] += 1
+        totals[chosen] += 1.0 if rewards.rng.random() < rewards.means[chosen] else 0.0

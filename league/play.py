@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from clusterbandits import Result
     from league.problems import Problem
 
-#: The seconds of one core that a cell may take, as long as it has so many runs.
-BUDGET, FEWEST_RUNS = 50.0, 10
+#: The seconds a run may take for all runs to be played; for slower ones, those that a cell may take on one
+#: core, as long as it has so many runs.
+QUICK, BUDGET, FEWEST_RUNS = 1.0, 40.0, 10
 
 
 def affordable_runs(wanted: int, seconds: float) -> int:
-    """Return how many runs to play where one takes so many seconds: fewer than wanted where the budget ends.
+    """Return how many runs to play where one takes so many seconds: fewer than wanted for slow ones.
 
     Examples
     --------
-    >>> affordable_runs(100, 0.5), affordable_runs(100, 2.0), affordable_runs(100, 60.0)
-    (100, 25, 10)
+    >>> affordable_runs(100, 1.0), affordable_runs(100, 2.0), affordable_runs(100, 60.0)
+    (100, 20, 10)
     """
-    return min(wanted, max(FEWEST_RUNS, math.floor(BUDGET / seconds)))
+    return wanted if seconds <= QUICK else min(wanted, max(FEWEST_RUNS, math.floor(BUDGET / seconds)))
 
 
 def play_cell(problem: Problem, policy: str, key: str, settings: Settings) -> Cell:

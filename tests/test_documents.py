@@ -19,12 +19,13 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 
 
-def test_readme_examples_print_what_they_say() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+@pytest.mark.parametrize(("page", "least"), [("README.md", 8), ("docs/policies.md", 5)])
+def test_examples_print_what_they_say(page: str, least: int) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     text = "\n".join(re.sub(r"^$(?=\n.)", "<BLANKLINE>", block, flags=re.MULTILINE) for block in blocks)
-    example = doctest.DocTestParser().get_doctest(text, {}, "README", str(README), 0)
+    example = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
     found = doctest.DocTestRunner().run(example)
-    assert found.attempted >= 8
+    assert found.attempted >= least
     assert found.failed == 0
 
 
@@ -70,6 +71,7 @@ def test_the_measured_promises_are_kept() -> None:
         **{f"{name} over MABWiser's UCB1": 1 for name in ("kl-ucb", "clus-ucb")},
         "two workers over one": 1.8,
         "first call in a new process, warm cache": 0.5,
+        "thompson, a round": 300,
     }
 
 

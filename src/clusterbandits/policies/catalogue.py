@@ -33,14 +33,14 @@ def catalogue() -> list[dict[str, Any]]:
 
 def catalogue_table() -> Table:
     """Return the catalogue for people."""
-    marks = {True: "yes", False: ""}
-    keys = ("widths", "horizon", "random")
+    needs = {"widths": "widths", "horizon": "horizon", "random": "chance"}
     rows = tuple(
-        (row["policy"], *(marks[row[key]] for key in keys), row["guarantee"], row["reference"])
+        (
+            row["policy"],
+            ", ".join(word for key, word in needs.items() if row[key]),
+            row["guarantee"],
+        )
         for row in catalogue()
     )
-    return Table(
-        ("policy", *keys, "guarantee", "reference"),
-        rows,
-        notes=("widths, horizon: whether it uses widths, and must know the number of rounds.",),
-    )
+    notes = ("horizon: it must know the number of rounds. --json: settings and references too.",)
+    return Table(("policy", "uses", "regret"), rows, notes=notes)

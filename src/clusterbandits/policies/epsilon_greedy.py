@@ -47,7 +47,7 @@ class EpsilonGreedy(RandomPolicy):
     name = "epsilon-greedy"
     uses_widths = False
     defaults: ClassVar = {"c": 0.15, "gap": 0.1, "seed": 0}
-    guarantee = "O(log T) where c and gap suit the means, else linear"
+    guarantee = "O(log T) if c and gap suit, else linear"
     reference = "Auer et al. 2002"
 
     def fresh_state(self, rng: Generator | None = None) -> DrawState:

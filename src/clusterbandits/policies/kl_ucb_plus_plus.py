@@ -48,7 +48,7 @@ class KLUCBPlusPlus(ScoredPolicy):
     uses_widths = False
     needs_horizon = True
     defaults: ClassVar = {"horizon": None}
-    guarantee = "meets the classical bound; O(√(KT)) in the worst case"
+    guarantee = "meets the classical bound; minimax"
     reference = "Ménard and Garivier 2017"
 
     def fresh_state(self, rng: Generator | None = None) -> ScoreState:

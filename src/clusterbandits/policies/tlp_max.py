@@ -50,7 +50,7 @@ class TLPMax(TwoLevelPolicy):
     name = "tlp-max"
     uses_widths = False
     defaults: ClassVar = {"a": 0.0, "clock": "cluster"}
-    guarantee = "none: can be linear where the best arm hides in a poor cluster"
+    guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Pandey et al. 2007"
 
     def fresh_state(self, rng: Generator | None = None) -> TwoLevelState:

@@ -45,7 +45,7 @@ class TSC(RandomPolicy):
     name = "tsc"
     uses_widths = False
     defaults: ClassVar = {"seed": 0}
-    guarantee = "none: can be linear where the best arm hides in a poor cluster"
+    guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Carlsson et al. 2021"
 
     def fresh_state(self, rng: Generator | None = None) -> DrawState:

@@ -49,7 +49,7 @@ class UCBC(TwoLevelPolicy):
     name = "ucbc"
     uses_widths = False
     defaults: ClassVar = {"clock": "cluster"}
-    guarantee = "none: can be linear where the best arm hides in a poor cluster"
+    guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Bouneffouf et al. 2019"
 
     def fresh_state(self, rng: Generator | None = None) -> TwoLevelState:

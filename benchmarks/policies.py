@@ -1,0 +1,93 @@
+"""What a round of every policy takes, and what an exact draw of a whole cluster takes."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.measure import Measurement, seconds
+from benchmarks.plain_loop import sample_plainly
+from clusterbandits import POLICIES, Clusters, ClusTS, Instance, simulate
+from clusterbandits.paper.figures import figures
+from clusterbandits.policies.protocol import kernels_for_python
+from clusterbandits.simulation.loop import Rewards
+
+if TYPE_CHECKING:
+    from clusterbandits import Policy
+
+#: Rounds of a measured run: those that hold, those that draw, and those whose draws are dear.
+_HOLDING, _DRAWING, _DEAR = 10**6, 10**6, 10**4
+
+
+def _rounds(kind: type[Policy]) -> int:
+    if not kind.randomised:
+        return _HOLDING
+    return _DEAR if kind.uses_widths else _DRAWING
+
+
+def _nanoseconds_a_round(instance: Instance, name: str, clusters: Clusters) -> float:
+    """Return the mean time of a round on one core, compiled beforehand: the best of five runs."""
+    rounds = _rounds(POLICIES[name])
+    simulate(instance, name, 100, runs=1, clusters=clusters)
+    taken = []
+    for _ in range(5):
+        start = time.perf_counter()
+        simulate(instance, name, rounds, runs=1, seed=1, clusters=clusters, workers=1)
+        taken.append(time.perf_counter() - start)
+    return 1e9 * min(taken) / rounds
+
+
+def _plain_nanoseconds(instance: Instance, rounds: int = 10**6) -> float:
+    """Return the time of a round of Thompson sampling as a plain compiled loop."""
+    taken = []
+    for many in (100, *[rounds] * 5):
+        arms = len(instance.arms)
+        nothing, first = np.zeros((arms, 0)), np.zeros(arms, dtype=np.int64)
+        rng = np.random.default_rng(1)
+        rewards = Rewards(instance.family.law, np.array(instance.means), rng, nothing, first)
+        start = time.perf_counter()
+        sample_plainly(rewards, np.zeros(arms, dtype=np.int64), np.zeros(arms), many)
+        taken.append((time.perf_counter() - start) / many)
+    return 1e9 * min(taken[1:])
+
+
+def _microseconds_a_draw(arms: int, width: float) -> float:
+    """Return the time of a draw of a cluster whose cells have to be made anew each time."""
+    policy = ClusTS(Clusters([arms], widths=width), alarm="ignore")
+    for arm in range(arms):
+        policy.tell(arm, 8 + arm % 3, pulls=20)
+    state: Any = policy._live
+    select = kernels_for_python(type(state)).select
+
+    def draw() -> None:
+        for _ in range(100):
+            state.cells.kept_counts[:] = 0
+            select(state, 1000)
+
+    return 1e6 * seconds(draw) / 100
+
+
+def measure() -> list[Measurement]:
+    """Measure a round of every policy on Figure 4's 6 arms, Thompson beside a plain loop, and exact draws."""
+    (figure,) = figures([4])
+    instance = figure.instance
+    clusters = instance.clusters(figure.widths[0])
+    found = []
+    for name in POLICIES:
+        limit = 300 if name == "thompson" else None
+        taken = _nanoseconds_a_round(instance, name, clusters)
+        found.append(Measurement(f"{name}, a round", taken, "ns", limit=limit))
+    plain = _plain_nanoseconds(instance)
+    thompson = next(one.value for one in found if one.claim == "thompson, a round")
+    draws = [
+        Measurement(f"a draw of {arms} arms within {width:g}", _microseconds_a_draw(arms, width), "µs")
+        for arms, width in ((2, 0.02), (3, 0.02), (3, 0.2), (10, 0.02), (10, 0.2))
+    ]
+    return [
+        *found,
+        Measurement("plain compiled loop of Thompson, a round", plain, "ns"),
+        Measurement("thompson over that loop", thompson / plain, "×"),
+        *draws,
+    ]
