@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from clusterbandits.simulation.progress import Listener, Progress
 
+#: Seconds without a single round, after which a policy must be new to this machine.
+_PATIENCE = 1.5
+
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Listener | None]:
@@ -36,6 +39,8 @@ def progress_bar() -> Iterator[Listener | None]:
         def listen(progress: Progress) -> None:
             done = progress.rounds_done / max(progress.rounds, 1) * progress.runs
             speed = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
-            bar.update(task, total=progress.runs, completed=done, speed=speed)
+            compiling = not progress.rounds_done and progress.seconds > _PATIENCE
+            doing = "compiling, once, for about a minute:" if compiling else "simulating"
+            bar.update(task, description=doing, total=progress.runs, completed=done, speed=speed)
 
         yield listen

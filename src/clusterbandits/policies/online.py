@@ -238,5 +238,8 @@ def _nothing(total: object, owner: str) -> float:
     return 0.0
 
 
-def _copy(state: Any) -> Any:
-    return type(state)(*(part.copy() if isinstance(part, np.ndarray) else part for part in state))
+def _copy(part: Any) -> Any:
+    """Return a state with arrays of its own, those of its parts included."""
+    if isinstance(part, tuple):
+        return type(part)(*map(_copy, part))
+    return part.copy() if isinstance(part, np.ndarray) else part
