@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _PLAIN_TRIES = 8
 #: Widths below this share of the means are 0: floats could not tell them.
 _RESOLVED = 1e-13
+_LOWEST = 1e-100
 _FAR = 40.0
 _MOST_STEPS = 60
 
@@ -118,12 +119,20 @@ def _draw_pooled(rng: np.random.Generator, known: Beliefs, draws: Floats) -> Non
         draws[group.order[place]] = x
 
 
+@inner_kernel
+def _bottom(law: Law) -> float:
+    """Return where means begin; Exponential ones are never 0."""
+    if law.code == EXPONENTIAL:
+        return _LOWEST
+    return -math.inf if law.code == GAUSSIAN else 0.0
+
+
 @kernel
 def _make_cells(law: Law, group: Group, cells: Cells) -> None:
     """Lay cells around the values that the lowest mean can have at its most likely, wider further out."""
     least, most = span(cells.force, cells.weight, group)
     left, right = most - group.width, least
-    bottom = -math.inf if law.code == GAUSSIAN else 0.0
+    bottom = _bottom(law)
     if left > right:
         _, left = least_misfit(law, cells.force, cells.weight, group, -math.inf)
         right = left
