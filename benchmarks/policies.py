@@ -87,14 +87,10 @@ def measure() -> list[Measurement]:
         found.append(Measurement(f"{name}, a round", taken, "ns", limit=limit))
     plain = _plain_nanoseconds(instance)
     thompson = next(one.value for one in found if one.claim == "thompson, a round")
-    draws = [
-        Measurement(
-            f"a draw of {arms} arms within {width:g}, over a plain one",
-            _microseconds_a_draw(arms, width),
-            "µs",
-        )
-        for arms, width in ((2, 0.02), (3, 0.02), (3, 0.2), (10, 0.02), (10, 0.2))
-    ]
+    draws = []
+    for arms, width in ((2, 0.02), (3, 0.02), (3, 0.2), (10, 0.02), (10, 0.2)):
+        claim = f"a draw of {arms} arms within {width:g}, over a plain one"
+        draws.append(Measurement(claim, _microseconds_a_draw(arms, width), "µs"))
     return [
         *found,
         Measurement("plain compiled loop of Thompson, a round", plain, "ns"),
