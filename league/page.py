@@ -11,7 +11,7 @@ from clusterbandits.simulation.statistics import count_text, plus_minus, round_t
 from clusterbandits.tables import cell as shown
 from league.advice import RUIN, advice
 from league.numerals import times
-from league.play import FEWEST_RUNS, QUICK
+from league.play import FEWEST_RUNS, QUICK, SLOW, SLOWEST_RUNS
 from league.standings import LEVEL
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def _how(results: Results, board: Board) -> str:
     played = [one.cell.runs for rows in board.standings.values() for one in rows]
     slow = sum(runs < settings.runs for runs in played)
     fewer = (
-        f" Where one takes over {QUICK:g} second there are fewer, {FEWEST_RUNS} at least, as "
+        f" Where one takes over {QUICK:g} second there are fewer, {FEWEST_RUNS} at least, {SLOWEST_RUNS} "
+        f"where it takes over {SLOW:g} seconds, as "
         f"the column *runs* says ({slow} of {len(played)} cells)."
         if slow
         else ""

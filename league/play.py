@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 #: The seconds a run may take for all runs to be played; for slower ones, those that a cell may take on one
 #: core, as long as it has so many runs.
 QUICK, BUDGET, FEWEST_RUNS = 1.0, 40.0, 10
+#: The seconds from which on a run is so slow that only so many are played.
+SLOW, SLOWEST_RUNS = 30.0, 2
+#: A run is timed over this share of its rounds first, and over all of them where that is quick.
+_SHARE, _SHORT = 20, 1.0
 
 
 def affordable_runs(wanted: int, seconds: float) -> int:
@@ -29,21 +33,30 @@ def affordable_runs(wanted: int, seconds: float) -> int:
 
     Examples
     --------
-    >>> affordable_runs(100, 1.0), affordable_runs(100, 2.0), affordable_runs(100, 60.0)
+    >>> affordable_runs(100, 1.0), affordable_runs(100, 2.0), affordable_runs(100, 20.0)
     (100, 20, 10)
     """
-    return wanted if seconds <= QUICK else min(wanted, max(FEWEST_RUNS, math.floor(BUDGET / seconds)))
+    if seconds <= QUICK:
+        return wanted
+    fewest = FEWEST_RUNS if seconds < SLOW else SLOWEST_RUNS
+    return min(wanted, max(fewest, math.floor(BUDGET / seconds)))
 
 
 def play_cell(problem: Problem, policy: str, key: str, settings: Settings) -> Cell:
     """Time one run of a policy on a problem, then play all it can afford."""
     _play(problem, policy, replace(settings, horizon=min(100, settings.horizon)), runs=1)  # compiles
-    start = time.perf_counter()
-    _play(problem, policy, settings, runs=1)
-    seconds = time.perf_counter() - start
+    seconds = _SHARE * _seconds(problem, policy, replace(settings, horizon=settings.horizon // _SHARE or 1))
+    if seconds <= _SHARE * _SHORT:
+        seconds = _seconds(problem, policy, settings)
     result = _play(problem, policy, settings, affordable_runs(settings.runs, seconds))
     alarms = int(result.alarms(0).any(axis=1).sum())
     return summarise((problem.name, policy), key, result.regret(0)[:, -1], seconds, alarms)
+
+
+def _seconds(problem: Problem, policy: str, settings: Settings) -> float:
+    start = time.perf_counter()
+    _play(problem, policy, settings, runs=1)
+    return time.perf_counter() - start
 
 
 def _play(problem: Problem, policy: str, settings: Settings, runs: int) -> Result:

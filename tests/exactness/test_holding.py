@@ -95,3 +95,14 @@ def test_infinite_widths_are_kl_ucb() -> None:
     tape = problem.tape(3, 20_000)
     wide = cb.ClusUCB(cb.Clusters([3, 3], widths=np.inf))
     assert np.array_equal(cb.play(wide, tape), cb.play(problem.policy("kl-ucb"), tape))
+
+
+@pytest.mark.parametrize("means", [[[0.002, 0.001], [0.003]], [[0.02, 0.01], [0.03]], [[0.1, 0.2], [0.15]]])
+def test_a_leader_by_ties_is_not_held(means: list[list[float]]) -> None:
+    """While all means are 0 the leader is the least pulled arm: each pull may change who leads."""
+    instance = cb.Instance(means)
+    policy = cb.ClusUCB(instance.clusters(0.01), leader="plain", alarm="ignore")
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        tape = np.array([instance.family.draw(mean, 1000, rng) for mean in instance.means])
+        assert np.array_equal(cb.play(policy, tape), cb.play(policy, tape, stepwise=True))

@@ -96,7 +96,7 @@ def test_holding_equals_stepwise_at_a_trillion_rounds(kind: str) -> None:
         rewards = Rewards(policy.family.law, np.zeros(6), np.random.default_rng(0), tape, first)
         checkpoints = np.array([before + rounds], dtype=np.int64)
         record = Record(checkpoints, np.zeros((1, 6), dtype=np.int64), np.zeros(0, dtype=np.int64))
-        cursor = np.array([before + 1, 0], dtype=np.int64)
+        cursor = np.array([before + 1, 0, -1], dtype=np.int64)
         path: list[int] = []
         for n in range(before + 1, before + rounds + 1):
             if cursor[0] > n:

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from scipy.special import betaln
 
 import clusterbandits as cb
-from clusterbandits.families.posterior import log_evidence
+from clusterbandits.families.posterior import log_likelihood
 from clusterbandits.policies.bayes.hierarchy import MEANS, POINTS, STRENGTHS
 from clusterbandits.policies.protocol import kernels_for_python
 
@@ -88,13 +88,28 @@ def test_other_families_draw_around_their_means(family: str) -> None:
         ("gaussian:sigma=0.5", lambda u, t, s: math.exp(4 * (s * u - t * u * u / 2))),
     ],
 )
-def test_evidence_is_the_integral_of_the_likelihood(family: str, density: Any) -> None:
-    law = cb.as_family(family).law
+def test_likelihoods_are_ratios_of_integrals(family: str, density: Any) -> None:
+    law, data = cb.as_family(family).law, (6.0, 4.0)
     low, high = {"bernoulli": (0, 1), "gaussian": (-20, 20)}.get(family.partition(":")[0], (1e-9, 200))
-    values = []
-    for t, s in ((6.0, 4.0), (9.0, 5.5)):
-        whole = integrate.quad(density, low, high, args=(t, s), points=[0.3, 0.7, 1.0], limit=400)[0]
-        values.append((log_evidence(law, t, s), math.log(whole)))
-    # Up to a constant of the family: differences are likelihoods.
-    (a, b), (c, d) = values
-    assert c - a == pytest.approx(d - b, abs=1e-7)
+
+    def integral(t: float, s: float) -> float:
+        return float(integrate.quad(density, low, high, args=(t, s), points=[0.3, 0.7, 1.0], limit=400)[0])
+
+    found, expected = [], []
+    for known, mean in ((3.0, 0.5), (5.0, 0.7)):
+        found.append(log_likelihood(law, *data, known, mean))
+        both = integral(data[0] + known, data[1] + known * mean)
+        expected.append(math.log(both / integral(known, known * mean)))
+    # Up to what does not depend on what was known.
+    assert found[1] - found[0] == pytest.approx(expected[1] - expected[0], abs=1e-7)
+
+
+def test_gaussian_weights_do_not_depend_on_the_origin() -> None:
+    grids = []
+    for origin in (0.0, 1e7):
+        policy: Any = cb.HierTS(cb.Clusters([3], widths=1), family="gaussian", alarm="ignore")
+        for arm, mean in enumerate((0.1, 0.4, 0.3)):
+            policy.tell(arm, 100 * (origin + mean), pulls=100)
+        state, _ = asked(policy, 1)
+        grids.append(state.grid[0] / state.grid[0, POINTS - 1])
+    assert np.abs(grids[0] - grids[1]).max() < 1e-4

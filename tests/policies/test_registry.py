@@ -167,3 +167,16 @@ def test_clusters_must_be_clusters(clusters: Any) -> None:
     assert "'clusters' parameter of KLUCB must be a Clusters." in refusal(
         lambda: cb.policy("kl-ucb", clusters)
     )
+
+
+def test_seeds_keep_their_digits() -> None:
+    policy = cb.policy("thompson", CLUSTERS, seed=2**60 + 1)
+    assert cb.policy(policy.spec, CLUSTERS).settings["seed"] == 2**60 + 1
+
+
+def test_distances_are_given_from_python() -> None:
+    assert "given from Python. Got" in refusal(lambda: cb.policy("ckl-ucb:distances=0.1", CLUSTERS))
+    alone: Any = cb.CKLUCB(cb.Clusters([1], widths=1), distances=[[0]])
+    before = alone.to_json()
+    refusal(lambda: alone.remove_arm(0))
+    assert alone.to_json() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
 import clusterbandits as cb
+from clusterbandits.families.posterior import Density
+from clusterbandits.policies.bayes.mass import log_mass
 from clusterbandits.policies.gallop import UNPULLED
 from clusterbandits.policies.protocol import kernels_for_python
 
@@ -151,6 +154,39 @@ def test_width_0_pools() -> None:
     found = drawn([5, 20, 9], [2.0, 11.0, 3.0], 0.0, 3000)
     assert (np.ptp(found, axis=1) == 0).all()
     assert stats.kstest(found[:, 0], stats.beta(17, 19).cdf).pvalue > SMALLEST_P
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "exponential:shape=0.5"])
+def test_width_0_pools_in_every_family(family: str) -> None:
+    found = drawn([5, 20, 9], [2.0, 11.0, 3.0], 0.0, 3000, family)[:, 0]
+    laws = {
+        "gaussian": stats.norm(16 / 34, 34**-0.5),
+        "poisson": stats.gamma(17, scale=1 / 34),
+        "exponential:shape=0.5": stats.invgamma(17 + 2, scale=8),
+    }
+    assert stats.kstest(found, laws[family].cdf).pvalue > SMALLEST_P
+
+
+@pytest.mark.parametrize(("width", "mean"), [(1e-17, 0.5), (1e-8, 1e9), (1e-14, 0.5)])
+def test_widths_that_floats_cannot_tell_are_0(width: float, mean: float) -> None:
+    family = "gaussian" if mean > 1 else "bernoulli"
+    found = drawn([10, 10], [10 * mean, 10 * mean], width, 400, family)
+    assert (np.ptp(found, axis=1) == 0).all()
+    assert found[:, 0].std() > 0.07
+
+
+@pytest.mark.parametrize(
+    ("pulls", "total", "low", "high"),
+    [(1.0, 0.5, 0.0, 1.0), (2.0, 0.3, 0.0, 0.02), (1.25, 1.0078, 0.9, 1.0), (10.0, 0.5, 1e-4, 0.05)],
+)
+def test_mass_of_fractional_totals(pulls: float, total: float, low: float, high: float) -> None:
+    """Rewards between 0 and 1: u^s (1 − u)^(t−s) is no polynomial."""
+    of = Density(cb.Bernoulli().law, pulls, total / pulls)
+    found = log_mass(of, low, high) - log_mass(of, 0.0, 1.0)
+    a, b = total + 1, pulls - total + 1
+    expected = special.betainc(a, b, high) - special.betainc(a, b, low)
+    assert found == pytest.approx(math.log(expected), abs=1e-8)
 
 
 def test_contradicted_widths_pin_the_means() -> None:

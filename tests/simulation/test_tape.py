@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 import clusterbandits as cb
 
+pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
+
 CLUSTERS = cb.Clusters([2, 3], widths=[0.4, 0.7])
 MEANS = np.array([0.3, 0.7, 0.1, 0.2, 0.8])
 loosely: Any = cb.play

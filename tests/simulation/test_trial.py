@@ -22,6 +22,7 @@ from scipy import stats
 
 import clusterbandits as cb
 from clusterbandits.paper.figures import figures
+from clusterbandits.simulation.loop import OUT_OF_TAPE, Record, Rewards, Rules, advance, new_cursor
 
 CLUSTERED = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 EASY = cb.Instance([[0.2], [0.8]])
@@ -644,3 +645,31 @@ def test_counts_too_large_to_draw_are_refused() -> None:
     ):
         cb.simulate(many, BOTH, 10**13, runs=1)
     assert cb.simulate(many, BOTH, 1000, runs=1).horizon == 1000
+
+
+def test_paired_policies_draw_once_a_round() -> None:
+    """A policy that draws must not draw again because rewards had to be read ahead."""
+    instance = cb.Instance([[0.5, 0.5]])
+    result = cb.simulate(instance, "thompson", 20_000, runs=40, seed=3, paired=True)
+    again = cb.simulate(instance, "thompson", 20_000, runs=40, seed=3, paired=True, checkpoints=[20_000])
+    assert np.array_equal(result.pulls[:, :, -1], again.pulls[:, :, -1])
+
+
+def test_a_selected_arm_waits_for_its_reward() -> None:
+    policy, instance = cb.Thompson(cb.Clusters([2], widths=1)), cb.Instance([[0.5, 0.5]])
+    chosen = 0
+    for seed in range(600):
+        state: Any = policy.fresh_state(np.random.default_rng(seed))
+        state.pulls[:], state.totals[:], state.memory[0] = 10, 5.0, 0
+        tape, first = np.array([[1.0], [1.0]]), np.array([9, 10])
+        rewards = Rewards(instance.family.law, np.array([0.5, 0.5]), np.random.default_rng(0), tape, first)
+        record = Record(
+            np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        )
+        cursor = new_cursor()
+        cursor[0] = 21
+        if advance(state, rewards, record, cursor, Rules(21, False), 10) == OUT_OF_TAPE:
+            first[0] = 10
+            advance(state, rewards, record, cursor, Rules(21, False), 10)
+        chosen += int(state.pulls[0] == 11)
+    assert abs(chosen - 300) < 4 * (600 * 0.25) ** 0.5

@@ -49,15 +49,24 @@ def draw_mean(law: Law, rng: np.random.Generator, pulls: float, total: float) ->
 
 
 @kernel
-def log_evidence(law: Law, pulls: float, total: float) -> float:
-    """Return the log of ∫ exp(s θ(u) − t b(u)) du over all means u, for t pulls of total s.
+def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+    """Return the log of how likely pulls of that total are, from an arm known as if from so many of a mean.
 
-    The difference it makes to add data to what was known is the log of how likely the data were.
+    Up to what does not depend on what was known.
     """
+    if law.code == GAUSSIAN:
+        both = pulls + known
+        apart = total / pulls - mean
+        return 0.5 * math.log(known / both) - 0.5 * law.weight * pulls * known / both * apart * apart
+    told = _log_integral(law, pulls + known, total + known * mean)
+    return told - _log_integral(law, known, known * mean)
+
+
+@kernel
+def _log_integral(law: Law, pulls: float, total: float) -> float:
+    """Return the log of ∫ exp(s θ(u) − t b(u)) du over all means u, for t pulls of total s."""
     if law.code == BERNOULLI:
         return math.lgamma(total + 1.0) + math.lgamma(pulls - total + 1.0) - math.lgamma(pulls + 2.0)
-    if law.code == GAUSSIAN:
-        return 0.5 * law.weight * total * total / pulls - 0.5 * math.log(pulls)
     if law.code == POISSON:
         return math.lgamma(total + 1.0) - (total + 1.0) * math.log(pulls)
     if law.code == EXPONENTIAL:

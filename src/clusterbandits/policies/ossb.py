@@ -25,7 +25,8 @@ class OSSB(Policy):
     .. math:: t_k \ge c_k (1 + \gamma) \log n
 
     for all suboptimal arms the leader is pulled. Else, with s rounds that explored so far, the least pulled
-    arm if it has at most ε s pulls, or else the arm with the least t_k / c_k.
+    arm if it has at most ε s pulls, or else the arm with the least t_k / c_k. Rounds that were asked for and
+    cancelled stay counted in s.
 
     Parameters
     ----------

@@ -84,7 +84,10 @@ class Policy(Online):
 
     @property
     def spec(self) -> str:
-        """The text that ``policy`` makes this policy of again, as in ``"clus-ucb:a=5.0,refresh=50"``."""
+        """The text that ``policy`` makes this policy of again, as in ``"clus-ucb:a=5.0,refresh=50"``.
+
+        A table of distances does not fit into it and is only named.
+        """
         changed = [f"{key}={_text(value)}" for key, value in self._changed().items()]
         return ":".join([self.name, *([",".join(changed)] if changed else [])])
 

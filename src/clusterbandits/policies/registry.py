@@ -80,8 +80,15 @@ def _read(kind: type[Policy], written: str) -> dict[str, object]:
         if key not in kind.defaults or key in values or not text:
             known = f"followed by {' and '.join(kind.defaults)}, once each" if kind.defaults else "by itself"
             raise invalid("policy", "policy", f"'{kind.name}' {known}", setting)
-        try:
-            values[key] = float(text)
-        except ValueError:
-            values[key] = text
+        values[key] = _value(text)
     return values
+
+
+def _value(text: str) -> object:
+    """Return a whole number, digits and all, a number, or the text."""
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text

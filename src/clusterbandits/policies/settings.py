@@ -60,7 +60,9 @@ def _distances(value: object, owner: str) -> list[list[float]] | None:
     if value is None:
         return None
     allowed = "a square table of distances from 0 to infinity, symmetric, 0 on the diagonal"
-    rows = [list(row) if is_list(row) else [row] for row in value] if is_list(value) else []
+    if not is_list(value):
+        raise invalid("distances", owner, f"{allowed}, given from Python", value)
+    rows = [list(row) if is_list(row) else [row] for row in value]
     table = [[as_float(restore_number(one)) for one in row] for row in rows]
     size = range(len(table))
     if not table or any(len(row) != len(table) for row in table):

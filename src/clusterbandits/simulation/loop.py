@@ -13,8 +13,9 @@ from clusterbandits.policies.protocol import hold, select, update, watch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Places in a cursor: the round about to be played, and the first checkpoint not yet passed.
-ROUND, CHECKPOINT = range(2)
+#: Places in a cursor: the round about to be played, the first checkpoint not yet passed, and the arm that is
+#: selected for that round already, -1 where none is.
+ROUND, CHECKPOINT, SELECTED = range(3)
 #: Why ``advance`` returned.
 DONE, PAUSED, OUT_OF_TAPE = range(3)
 #: Choices to make before looking up: tens of milliseconds of work.
@@ -70,11 +71,14 @@ def _advance(
         if n > rules.horizon:
             return DONE
         beyond = min(watch(state, n), rules.horizon + 1)
-        arm = select(state, n)
+        arm = cursor[SELECTED] if cursor[SELECTED] >= 0 else select(state, n)
+        cursor[SELECTED] = -1
         rounds = 1 if rules.stepwise else hold(state, arm, n, beyond - n)
         if rewards.tape.shape[1] > 0:
             rounds = min(rounds, rewards.first[arm] + rewards.tape.shape[1] - state.pulls[arm])
             if rounds <= 0:
+                # A policy that draws must not draw again for this round.
+                cursor[SELECTED] = arm
                 return OUT_OF_TAPE
         _write(state.pulls, record, cursor, arm, rounds)
         _pay(state, rewards, arm, rounds)
@@ -114,4 +118,4 @@ def _pay(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
 
 def new_cursor() -> NDArray[np.int64]:
     """Return a cursor before the first round."""
-    return np.array([1, 0], dtype=np.int64)
+    return np.array([1, 0, -1], dtype=np.int64)

@@ -25,7 +25,7 @@ MOST_CELLS, MOST_MADE = 600, 200
 #: Places in ``Cells.sides``.
 VALUE, SLOPE, END_VALUE, END_SLOPE = range(4)
 #: Refusals after which a draw of Exponential rewards is taken as it is: their cells bound poorly.
-_MOST_REFUSALS = 10_000
+_MOST_REFUSALS = 300
 
 
 class Cells(NamedTuple):

@@ -2,7 +2,7 @@ r"""What the arms of a cluster have in common: a mean and a concentration, learn
 
 Beforehand an arm of the cluster is known as if from ν pulls that paid m₀ each, on top of a flat prior: a Beta
 around m₀ for rewards 0 or 1. How likely its t pulls of total s are, is Z(t + ν, s + ν m₀) / Z(ν, ν m₀) with Z
-the integral of ``log_evidence``. The grid's points are weighed by the product over the arms.
+an integral of the family's. The grid's points are weighed by the product over the arms.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import BERNOULLI, GAUSSIAN, variance
-from clusterbandits.families.posterior import log_evidence
+from clusterbandits.families.posterior import log_likelihood
 
 #: Points of the grid: cluster means, and concentrations from the least on, each so many times the last.
 MEANS, STRENGTHS = 16, 8
@@ -94,8 +94,6 @@ def _judge(state: Any, c: int, arm: int) -> None:
     """Write how likely an arm's rewards are at every point of its cluster's grid."""
     pulls, total = float(state.pulls[arm]), state.totals[arm]
     for point in range(POINTS):
-        strength = _strength(point)
-        known = strength * _mean(state, c, point)
-        state.likelihood[arm, point] = log_evidence(
-            state.law, pulls + strength, total + known
-        ) - log_evidence(state.law, strength, known)
+        state.likelihood[arm, point] = log_likelihood(
+            state.law, pulls, total, _strength(point), _mean(state, c, point)
+        )

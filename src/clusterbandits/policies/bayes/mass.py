@@ -11,14 +11,17 @@ import math
 
 import numpy as np
 
-from clusterbandits.compiled import kernel
+from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import slope
-from clusterbandits.families.law import variance
+from clusterbandits.families.law import BERNOULLI, POISSON, variance
 from clusterbandits.families.posterior import Density, log_density
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _FIRST_PANEL, _GROWTH = 2.5, 1.5
 _MOST_PANELS = 400
+#: How much closer to an end one panel may reach, the power from which on that does not matter, and how far
+#: from whole a power may be by rounding.
+_GRADE, _SMOOTH, _WHOLE = 3.0, 40.0, 1e-9
 #: What is left out of a mass, relative to it, and of a draw's envelope, as a logarithm.
 _NEGLIGIBLE, _FAR = 1e-11, -40.0
 
@@ -48,13 +51,33 @@ def log_mass(of: Density, low: float, high: float) -> float:
 
 
 @kernel
+def _is_rough(of: Density) -> tuple[bool, bool]:
+    """Tell whether the density is no polynomial near 0, and near 1: panels must then shrink towards them."""
+    total = of.force * of.mode
+    if of.law.code == BERNOULLI:
+        rest = of.force - total
+        return _is_fraction(total), _is_fraction(rest)
+    return of.law.code == POISSON and _is_fraction(total), False
+
+
+@inner_kernel
+def _is_fraction(power: float) -> bool:
+    return power < _SMOOTH and abs(power - math.floor(power + 0.5)) > _WHOLE
+
+
+@kernel
 def _outwards(of: Density, start: float, end: float, step: float, top: float) -> float:
     """Return ∫ exp(log density − top), never negative, from start towards end, step by growing step."""
     mass, u = 0.0, start
+    rough_at_0, rough_at_1 = _is_rough(of)
     for _ in range(_MOST_PANELS):
         if u == end:
             break
         v = u + step
+        if rough_at_0:
+            v = min(max(v, u / _GRADE), u * _GRADE)
+        if rough_at_1:
+            v = 1.0 - min(max(1.0 - v, (1.0 - u) / _GRADE), (1.0 - u) * _GRADE)
         if (step > 0.0) == (v > end) or v == u:
             v = end
         centre, half, part = 0.5 * (u + v), 0.5 * abs(v - u), 0.0

@@ -13,8 +13,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import BERNOULLI, GAUSSIAN, Law, variance
-from clusterbandits.families.posterior import Density, draw_mean, strength
+from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, Law, variance
+from clusterbandits.families.posterior import draw_mean, strength
 from clusterbandits.policies.bayes.envelope import (
     END_VALUE,
     VALUE,
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from clusterbandits.policies.layout import Floats
 
 _PLAIN_TRIES = 8
+#: Widths below this share of the means are 0: floats could not tell them.
+_RESOLVED = 1e-13
+_LOWEST = 1e-100
 _FAR = 40.0
 _MOST_STEPS = 60
 
@@ -60,8 +63,8 @@ def draw_group(rng: np.random.Generator, known: Beliefs, cells: Cells, draws: Fl
             arm = group.order[place]
             cells.force[arm] = strength(law, known.pulls[arm])
             cells.weight[arm] = known.totals[arm]
-    if group.width == 0.0:
-        _draw_pooled(law, rng, group, cells, draws)
+    if group.width <= _RESOLVED * _largest_mode(group, cells):
+        _draw_pooled(rng, known, draws)
         return
     if new:
         _make_cells(law, group, cells)
@@ -93,19 +96,35 @@ def _drawn_plainly(rng: np.random.Generator, known: Beliefs, draws: Floats) -> b
 
 
 @kernel
-def _draw_pooled(law: Law, rng: np.random.Generator, group: Group, cells: Cells, draws: Floats) -> None:
-    """Draw the one mean that all arms share where the width is 0: likelihoods multiply."""
-    force, weight = 0.0, 0.0
+def _largest_mode(group: Group, cells: Cells) -> float:
+    largest = 0.0
     for place in range(group.first, group.beyond):
-        force += cells.force[group.order[place]]
-        weight += cells.weight[group.order[place]]
-    low = -math.inf if law.code == GAUSSIAN else 0.0
-    mode = weight / force
-    pooled = Density(law, force, mode)
-    reach = 1e3 * scale_at(pooled, mode)
-    x = draw_between(pooled, rng, max(low, mode - reach), top_of(law, mode + reach))
+        arm = group.order[place]
+        largest = max(largest, abs(cells.weight[arm] / cells.force[arm]))
+    return largest
+
+
+@kernel
+def _draw_pooled(rng: np.random.Generator, known: Beliefs, draws: Floats) -> None:
+    """Draw the one mean that all arms share where the width is 0: posteriors multiply."""
+    group, pulls, total = known.group, 0.0, 0.0
+    for place in range(group.first, group.beyond):
+        pulls += known.pulls[group.order[place]]
+        total += known.totals[group.order[place]]
+    if known.law.code == EXPONENTIAL:
+        # Each arm brought the prior 1/u of its own.
+        pulls += (group.beyond - group.first - 1) / known.law.weight
+    x = draw_mean(known.law, rng, pulls, total)
     for place in range(group.first, group.beyond):
         draws[group.order[place]] = x
+
+
+@inner_kernel
+def _bottom(law: Law) -> float:
+    """Return where means begin; Exponential ones are never 0."""
+    if law.code == EXPONENTIAL:
+        return _LOWEST
+    return -math.inf if law.code == GAUSSIAN else 0.0
 
 
 @kernel
@@ -113,7 +132,7 @@ def _make_cells(law: Law, group: Group, cells: Cells) -> None:
     """Lay cells around the values that the lowest mean can have at its most likely, wider further out."""
     least, most = span(cells.force, cells.weight, group)
     left, right = most - group.width, least
-    bottom = -math.inf if law.code == GAUSSIAN else 0.0
+    bottom = _bottom(law)
     if left > right:
         _, left = least_misfit(law, cells.force, cells.weight, group, -math.inf)
         right = left

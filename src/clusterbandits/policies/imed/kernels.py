@@ -204,7 +204,7 @@ def _stays_behind(state: ImedState, mate: int, best: float, own: float, limit: f
     """Tell whether a mate stays behind: what the others argue counts against both alike."""
     mean, pulls = state.totals[mate] / state.pulls[mate], state.pulls[mate]
     ahead = pulls * rise(state.law, mean, best, state.widths[state.cluster[mate]]) + math.log(pulls)
-    if not ahead > own + _MARGIN * max(own, 1.0):
+    if not ahead > own + _MARGIN * max(limit, 1.0):
         return False
     return bool(state.hedge == 0.0 or plain_score(state, mate, best) / state.hedge > limit)
 

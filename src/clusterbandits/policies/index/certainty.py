@@ -235,5 +235,7 @@ def _least_mean(state: IndexState, arm: int, w: float) -> float:
             elif other != arm:
                 best_mate = max(best_mate, mean)
         if best_mate <= best_stranger:
-            least = max(least, best_stranger * (1.0 + _ROUNDING))
+            # An arm that only ties for the lead has it for its few pulls, which grow.
+            leads = state.totals[arm] / state.pulls[arm] > best_stranger
+            least = max(least, best_stranger * (1.0 + _ROUNDING)) if leads else math.inf
     return least

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import Law, divergence, upper, variance
+from clusterbandits.families.law import EXPONENTIAL, Law, divergence, upper, variance
 
 if TYPE_CHECKING:
     from clusterbandits.policies.index.state import IndexState
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MOST_STEPS = 200
 _RESOLUTION = 2.0**-51
 _SHORTER = 0.75
+_WIDE, _SMALLEST = 4.0, 1e-300
 
 
 @kernel
@@ -105,7 +106,7 @@ def clustered_index(state: IndexState, arm: int, level: float, width: float) -> 
             high = q
         else:
             low = q
-        closer = 0.5 * (low + high)
+        closer = _between(state.law, low, high)
         if 0.0 < slope < math.inf:
             newton = q - (evidence - level) / slope
             # Where F is not convex, Newton's steps may go to and fro for ever: each must be shorter.
@@ -115,7 +116,15 @@ def clustered_index(state: IndexState, arm: int, level: float, width: float) -> 
         if move <= _RESOLUTION * abs(q):
             return closer
         q = closer
-    return q
+    return low
+
+
+@inner_kernel
+def _between(law: Law, low: float, high: float) -> float:
+    """Return a point that halves a bracket; Exponential ones can reach over hundreds of powers of ten."""
+    if law.code == EXPONENTIAL and high > _WIDE * max(low, _SMALLEST):
+        return math.sqrt(max(low, _SMALLEST)) * math.sqrt(high)
+    return 0.5 * (low + high)
 
 
 @kernel
