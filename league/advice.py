@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterbandits import POLICIES
 from league.numerals import listed, times
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def advice(board: Board, uses_widths: Mapping[str, bool]) -> list[str]:
         Whether each policy uses the widths it is told.
     """
     safest = sorted(board.overview(), key=lambda row: row.worst.ratio)
-    sentences = [_safest(safest)]
+    sentences = [_safest([row for row in safest if _has_guarantee(row.policy)] or safest)]
     if true := board.with_fit("true").overview():
         sentences.append(f"**Widths you can trust.** Where none is too small, {_leaders(true)}.")
     if misled := board.with_fit("misleading").overview():
@@ -42,11 +43,18 @@ def advice(board: Board, uses_widths: Mapping[str, bool]) -> list[str]:
     return [*sentences, *_ruin(board)]
 
 
+def _has_guarantee(policy: str) -> bool:
+    """Tell whether anything is known of a policy's regret besides what was measured."""
+    kind = POLICIES.get(policy)
+    return kind is None or not kind.guarantee.startswith("none")
+
+
 def _safest(rows: Sequence[Overall]) -> str:
     first, others = rows[0], [f"`{row.policy}` ({times(row.worst.ratio)})" for row in rows[1:3]]
     tail = first.worst_tail
     return (
-        f"**The safest default is `{first.policy}`.** Its mean regret is nowhere more than {_worst(first)}; "
+        f"**The safest default is `{first.policy}`.** Of the policies with any guarantee it has the mildest "
+        f"worst case: its mean regret is nowhere more than {_worst(first)}; "
         f"its 95th percentile nowhere more than {times(tail.tail_ratio)} times the least, on "
         f"{tail.cell.problem}." + (f" Next: {listed(others)}." if others else "")
     )
