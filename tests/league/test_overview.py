@@ -40,8 +40,8 @@ def test_parts_of_the_board() -> None:
 
 def test_advice() -> None:
     assert advice(board(*cells(MEANS)), USES) == [
-        "**The safest default is `plain`.** Of the policies with any guarantee it has the mildest worst case: "
-        "its mean regret is nowhere more than 2.00 times the best, on "
+        "**The safest default is `plain`.** Of the policies with any guarantee it has the mildest worst "
+        "case: its mean regret is nowhere more than 2.00 times the best, on "
         "figure 2; its 95th percentile nowhere more than 2.00 times the least, on figure 2. Next: `pooled` "
         "(3.00) and `sharp` (30.0).",
         "**Widths you can trust.** Where none is too small, `sharp` has the best mean rank (1.0), the least "
