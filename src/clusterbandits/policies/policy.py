@@ -61,7 +61,7 @@ class Policy(Online):
     def __init_subclass__(cls) -> None:
         if "name" in vars(cls):
             Policy.kinds[cls.name] = cls
-            cls.__signature__ = signature(cls.defaults)  # type: ignore[attr-defined]
+            type.__setattr__(cls, "__signature__", signature(cls.defaults))
 
     def __init__(
         self,
