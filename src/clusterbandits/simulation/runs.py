@@ -38,7 +38,7 @@ _OWN, _COMMON, _CHOICE = range(3)
 #: Choices made at first, and seconds after which, before a kernel looks up to see whether to stop.
 _FIRST_STEPS, _MOST_STEPS, _LOOK_UP = 2**14, 2**20, 0.02
 #: Rewards an arm draws ahead where policies share them, and in all.
-_AHEAD, _MOST_AHEAD = 4096, 2**20
+_AHEAD, _MOST_AHEAD = 2**16, 2**20
 
 
 def play_block(plan_text: str, block: Block) -> Played:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.law import Law, upper
+from clusterbandits.families.law import EXPONENTIAL, Law, divergence, upper, variance
 from clusterbandits.policies.gallop import CERTAIN, UNPULLED, gallop, take_in
 from clusterbandits.policies.index.evidence import threshold
 from clusterbandits.policies.layout import NOBODY, Floats, Ints, layout_of
@@ -18,6 +18,10 @@ from clusterbandits.policies.protocol import KERNELS, Kernels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+#: A third place in the memory: the arm of the last choice.
+LAST = 2
+#: The two contests, by their places in ``TwoLevelState.levels``.
+CLUSTERS, MATES = range(2)
 _MARGIN = 1e-12
 
 
@@ -38,9 +42,13 @@ class TwoLevelState(NamedTuple):
     order: Ints
     start: Ints
     memory: Ints
-    scores: Floats
     cluster_pulls: Ints
+    #: Scores at the last choice, how fast they rise at most, and the thresholds of the two contests then.
+    scores: Floats
+    rates: Floats
     cluster_scores: Floats
+    cluster_rates: Floats
+    levels: Floats
 
 
 def fresh_state(
@@ -65,19 +73,50 @@ def fresh_state(
         cluster=layout.cluster,
         order=layout.order,
         start=layout.start,
-        memory=np.array([arms, 1], dtype=np.int64),
-        scores=np.zeros(arms),
+        memory=np.array([arms, 1, NOBODY], dtype=np.int64),
         cluster_pulls=np.zeros(len(members), dtype=np.int64),
+        scores=np.zeros(arms),
+        rates=np.zeros(arms),
         cluster_scores=np.zeros(len(members)),
+        cluster_rates=np.zeros(len(members)),
+        levels=np.zeros(2),
     )
 
 
 @kernel
-def score(state: TwoLevelState, mean: float, pulls: int, clock: int) -> float:
-    """Return what so many pulls with that mean score."""
+def score(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
+    """Return what so many pulls with that mean score at a threshold f."""
     if state.plain_bonus:
-        return mean + math.sqrt(2.0 * math.log(clock) / pulls)
-    return upper(state.law, mean, threshold(clock, state.a) / pulls)
+        return mean + math.sqrt(2.0 * level / pulls)
+    return upper(state.law, mean, level / pulls)
+
+
+@kernel
+def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> float:
+    """Return how fast a score rises with the threshold from now on, at most: it is concave in it.
+
+    But for Exponential rewards, where nothing is said.
+    """
+    if state.law.code == EXPONENTIAL:
+        return math.inf
+    if state.plain_bonus:
+        return 1.0 / math.sqrt(2.0 * level * pulls) if level > 0.0 else math.inf
+    spread = variance(state.law, value)
+    if spread <= 0.0:
+        return 0.0
+    return spread / (pulls * (value - mean)) if value > mean else math.inf
+
+
+@kernel
+def exceeds(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> bool:
+    """Tell whether a score is above a value by more than rounding."""
+    above = value + _MARGIN * abs(value)
+    if state.plain_bonus:
+        return score(state, mean, pulls, level) > above
+    if mean > above or value == -math.inf:
+        return True
+    known = variance(state.law, above) > 0.0
+    return known and pulls * divergence(state.law, mean, above, above - mean) < level * (1.0 - _MARGIN)
 
 
 @kernel
@@ -93,46 +132,68 @@ def standing(state: TwoLevelState, c: int, spent: int, held: int) -> float:
 
 @kernel
 def select(state: TwoLevelState, n: int) -> int:
-    """Return the best arm of the best cluster."""
+    """Return the best arm of the best cluster: the last one where it is still far enough ahead."""
     if state.memory[UNPULLED] > 0:
         return first_unpulled(state.pulls)
-    for c in range(state.cluster_scores.size):
-        state.cluster_scores[c] = score(state, standing(state, c, 0, NOBODY), state.cluster_pulls[c], n)
-    return _best_arm(state, largest(state.cluster_scores, state.cluster_pulls), n)
+    last = state.memory[LAST]
+    if last != NOBODY and certain(state, last, n, 1):
+        return last
+    level = threshold(n, state.a)
+    for c in range(state.cluster_pulls.size):
+        mean, pulls = standing(state, c, 0, NOBODY), state.cluster_pulls[c]
+        state.cluster_scores[c] = score(state, mean, pulls, level)
+        state.cluster_rates[c] = rate(state, mean, pulls, level, state.cluster_scores[c])
+    best = largest(state.cluster_scores, state.cluster_pulls)
+    own_level = threshold(state.cluster_pulls[best], state.a) if state.own_clock else level
+    state.levels[CLUSTERS], state.levels[MATES] = level, own_level
+    state.memory[LAST] = _best_arm(state, best, own_level)
+    return int(state.memory[LAST])
 
 
 @kernel
-def _best_arm(state: TwoLevelState, c: int, n: int) -> int:
-    clock = state.cluster_pulls[c] if state.own_clock else n
+def _best_arm(state: TwoLevelState, c: int, level: float) -> int:
     for arm in range(state.pulls.size):
         state.scores[arm] = -math.inf
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
-        state.scores[arm] = score(state, state.totals[arm] / state.pulls[arm], state.pulls[arm], clock)
+        mean, pulls = state.totals[arm] / state.pulls[arm], state.pulls[arm]
+        state.scores[arm] = score(state, mean, pulls, level)
+        state.rates[arm] = rate(state, mean, pulls, level, state.scores[arm])
     return largest(state.scores, state.pulls)
 
 
 @kernel
+def ceiling(value: float, a_level: float, rise: float) -> float:
+    """Return how high a score can have come since the threshold was lower."""
+    return value + a_level * rise if rise > 0.0 else value
+
+
+@kernel
 def certain(state: TwoLevelState, arm: int, n: int, rounds: int) -> bool:
-    """Tell whether cluster and arm stay ahead of their rivals, if all rounds but the last pay nothing."""
+    """Tell whether cluster and arm stay ahead of their rivals, if all rounds but the last pay nothing.
+
+    Nothing about rivals has changed since they were last solved for but the threshold.
+    """
+    if state.memory[LAST] != arm:
+        return False
     c, spent = state.cluster[arm], rounds - 1
-    together = state.cluster_pulls[c]
-    worst = score(state, standing(state, c, spent, arm), together + spent, n)
+    together, early, late = state.cluster_pulls[c], threshold(n, state.a), threshold(n + spent, state.a)
+    highest, rise = -math.inf, late - state.levels[CLUSTERS]
     for rival in range(state.cluster_pulls.size):
         if rival != c:
-            value = score(state, standing(state, rival, 0, NOBODY), state.cluster_pulls[rival], n + spent)
-            if not value < worst - _MARGIN * abs(worst):
-                return False
-    early, late = (together, together + spent) if state.own_clock else (n, n + spent)
-    held = state.pulls[arm] + spent
-    worst = score(state, state.totals[arm] / held, held, early)
+            value = ceiling(state.cluster_scores[rival], state.cluster_rates[rival], rise)
+            highest = max(highest, value)
+    if not exceeds(state, standing(state, c, spent, arm), together + spent, early, highest):
+        return False
+    if state.own_clock:
+        early, late = threshold(together, state.a), threshold(together + spent, state.a)
+    highest, rise = -math.inf, late - state.levels[MATES]
     for place in range(state.start[c], state.start[c + 1]):
         mate = state.order[place]
         if mate != arm:
-            value = score(state, state.totals[mate] / state.pulls[mate], state.pulls[mate], late)
-            if not value < worst - _MARGIN * abs(worst):
-                return False
-    return True
+            highest = max(highest, ceiling(state.scores[mate], state.rates[mate], rise))
+    held = state.pulls[arm] + spent
+    return exceeds(state, state.totals[arm] / held, held, early, highest)
 
 
 @kernel
@@ -140,6 +201,8 @@ def update(state: TwoLevelState, arm: int, pulls: int, total: float) -> None:
     """Add to the statistics of the arm and of its cluster."""
     take_in(state, arm, pulls, total)
     state.cluster_pulls[state.cluster[arm]] += pulls
+    if arm != state.memory[LAST]:
+        state.memory[LAST] = NOBODY
 
 
 CERTAIN[TwoLevelState] = certain

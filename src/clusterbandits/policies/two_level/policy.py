@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from clusterbandits.policies.index.evidence import threshold
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.two_level.kernels import score
 
@@ -18,6 +19,6 @@ class TwoLevelPolicy(Policy):
         state = cast("TwoLevelState", self._live)
         clocks = state.cluster_pulls if state.own_clock else [self._next_round] * state.cluster_pulls.size
         return [
-            float(score(state, float(total) / int(pulls), int(pulls), int(clocks[int(c)])))
+            float(score(state, float(total) / int(pulls), int(pulls), threshold(int(clocks[int(c)]), state.a)))
             for total, pulls, c in zip(state.totals, state.pulls, state.cluster, strict=True)
         ]
