@@ -51,6 +51,16 @@ class Table:
         notes = "".join(f"<p>{escape(note)}</p>" for note in [*cut, *self.notes])
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
+    def records(self) -> list[dict[str, object]]:
+        """Return every row as a mapping from its column.
+
+        Examples
+        --------
+        >>> Table(("arm", "mean"), (("a", 0.5),)).records()
+        [{'arm': 'a', 'mean': 0.5}]
+        """
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
     def _numeric(self) -> list[bool]:
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
         return [any(isinstance(v, int | float) for v in column) for column in columns]

@@ -38,6 +38,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {"clock": "round"}) for name in ("tlp-mean", "tlp-max", "ucbc")),
     *((name, {"clock": "cluster", "a": 5.0}) for name in ("tlp-mean", "tlp-max")),
     *((name, {"clock": "round", "a": 5.0}) for name in ("tlp-mean", "tlp-max")),
+    *((name, {"refresh": 50}) for name in ("tlp-mean", "tlp-max", "ucbc")),
+    *((name, {"refresh": 3, "clock": "round", "a": 5.0}) for name in ("tlp-mean", "tlp-max")),
     ("ossb", {"epsilon": 0.0}),
     ("ossb", {"epsilon": 0.3}),
     ("ossb", {"gamma": 1.0}),

@@ -1,4 +1,4 @@
-"""A live bar on the terminal: runs done, rounds per second, time left. Quiet where there is no terminal."""
+"""Live bars on the terminal: what is done, what is left. Quiet where there is no terminal."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from rich.progress import Progress as Bar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from clusterbandits.paper.games import Game
     from clusterbandits.simulation.progress import Listener, Progress
 
 #: Seconds without a single round, after which a policy must be new to this machine.
 _PATIENCE = 1.5
+_COMPILING = "compiling, once, for about a minute:"
 
 
 @contextlib.contextmanager
@@ -40,7 +42,37 @@ def progress_bar() -> Iterator[Listener | None]:
             done = progress.rounds_done / max(progress.rounds, 1) * progress.runs
             speed = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
             compiling = not progress.rounds_done and progress.seconds > _PATIENCE
-            doing = "compiling, once, for about a minute:" if compiling else "simulating"
+            doing = _COMPILING if compiling else "simulating"
             bar.update(task, description=doing, total=progress.runs, completed=done, speed=speed)
 
         yield listen
+
+
+class GamesBar:
+    """Shows which of many games is under way, and how much of all of them is done."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=None)
+
+    def listen(self, game: Game, progress: Progress, before: int, total: int) -> None:
+        """Show that so many runs came before this game, of so many in total."""
+        compiling = not progress.rounds_done and progress.seconds > _PATIENCE
+        doing = _COMPILING if compiling else f"instance {game.number}, {game.name}:"
+        done = before + progress.rounds_done / max(progress.rounds, 1) * progress.runs
+        self._bar.update(self._task, description=doing, total=total, completed=done)
+
+    def say(self, doing: str) -> None:
+        """Show what is done after the games."""
+        self._bar.update(self._task, description=doing)
+
+
+@contextlib.contextmanager
+def games_bar() -> Iterator[GamesBar]:
+    """Lend a bar over many games; nothing is shown where stderr is no terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TextColumn("runs"), BarColumn())
+    with Bar(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        yield GamesBar(bar)

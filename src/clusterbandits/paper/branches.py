@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbandits.bounds import ClusterBound, RegretBound, regret_bound
 from clusterbandits.bounds.view import violation
-from clusterbandits.paper.figures import Figure, Widths, figures
+from clusterbandits.paper.figures import FIGURES, NUMBERS, Figure, Widths
 from clusterbandits.tables import Table, cell
 
 if TYPE_CHECKING:
@@ -21,6 +21,19 @@ class Setting:
     figure: Figure
     widths: Widths
     bound: RegretBound
+
+    @property
+    def name(self) -> str:
+        """The figure, with its widths where it has several."""
+        widths = f" [{_vector(self)}]" if len(self.figure.widths) > 1 else ""
+        return f"Figure {self.figure.number}{widths}"
+
+    @property
+    def key(self) -> str:
+        """The same as part of a file's name."""
+        several = len(self.figure.widths) > 1
+        place = "abcdefgh"[self.figure.widths.index(self.widths)] if several else ""
+        return f"figure-{self.figure.number}{place}"
 
     @property
     def suboptimal(self) -> ClusterBound:
@@ -46,11 +59,12 @@ class Setting:
         }
 
 
-def settings(numbers: Sequence[int] = ()) -> tuple[Setting, ...]:
-    """Return every figure with each of its width vectors and the bounds there."""
+def settings(numbers: Sequence[int] = NUMBERS) -> tuple[Setting, ...]:
+    """Return the figures of these numbers with each of their width vectors and the bounds there."""
     return tuple(
         Setting(figure, widths, regret_bound(figure.instance, figure.instance.clusters(widths)))
-        for figure in figures(numbers)
+        for figure in FIGURES
+        if figure.number in numbers
         for widths in figure.widths
     )
 

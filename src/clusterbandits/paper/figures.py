@@ -48,16 +48,27 @@ FIGURES = (
 )
 
 
-def figures(numbers: Sequence[int] = ()) -> tuple[Figure, ...]:
-    """Return the figures of these numbers, all of them by default.
+#: Figure 1, which shows what clusters are: no numbers are given for it, these stand for its picture.
+SPANS_FIGURE = 1
+SPANS = {"green": (0.12, 0.2, 0.27, 0.33, 0.47), "red": (0.4, 0.54, 0.6, 0.69, 0.78)}
+
+NUMBERS = (SPANS_FIGURE, *(figure.number for figure in FIGURES))
+
+
+def figure_numbers(numbers: Sequence[int] = ()) -> tuple[int, ...]:
+    """Return the numbers of figures in order, each once, all of them by default."""
+    for number in numbers:
+        if number not in NUMBERS:
+            raise invalid("figure", "paper", f"a number from {min(NUMBERS)} to {max(NUMBERS)}", number)
+    return tuple(sorted(set(numbers))) or NUMBERS
+
+
+def figure(number: int) -> Figure:
+    """Return a figure that is played.
 
     Examples
     --------
-    >>> figures([5])[0].shows
+    >>> figure(5).shows
     'the best arm in a poor cluster'
     """
-    known = {figure.number: figure for figure in FIGURES}
-    for number in numbers:
-        if number not in known:
-            raise invalid("figure", "paper", f"a number from {min(known)} to {max(known)}", number)
-    return tuple(known[number] for number in dict.fromkeys(numbers)) or FIGURES
+    return next(one for one in FIGURES if one.number == number)

@@ -28,6 +28,8 @@ class TLPMax(TwoLevelPolicy):
         The weight of log log n, which is taken as 0 below n = e.
     clock
         What arms inside a cluster are judged by: ``"cluster"``, its own pulls so far, or ``"round"``, all.
+    refresh
+        Choose anew every so many rounds and keep the arm in between; the paper has 50.
     family
         The law of rewards.
     label
@@ -49,7 +51,7 @@ class TLPMax(TwoLevelPolicy):
 
     name = "tlp-max"
     uses_widths = False
-    defaults: ClassVar = {"a": 0.0, "clock": "cluster"}
+    defaults: ClassVar = {"a": 0.0, "clock": "cluster", "refresh": 1}
     guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Pandey et al. 2007"
 

@@ -26,6 +26,8 @@ class UCBC(TwoLevelPolicy):
         The arms and who belongs together; widths are not used.
     clock
         What arms inside a cluster are judged by: ``"cluster"``, its own pulls so far, or ``"round"``, all.
+    refresh
+        Choose anew every so many rounds and keep the arm in between; the paper has 50.
     family
         The law of rewards.
     label
@@ -48,7 +50,7 @@ class UCBC(TwoLevelPolicy):
 
     name = "ucbc"
     uses_widths = False
-    defaults: ClassVar = {"clock": "cluster"}
+    defaults: ClassVar = {"clock": "cluster", "refresh": 1}
     guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Bouneffouf et al. 2019"
 

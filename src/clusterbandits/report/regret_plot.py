@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import math
 import textwrap
 from dataclasses import dataclass
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib.style
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -18,6 +15,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from clusterbandits.errors import UnwritableFileError
 from clusterbandits.files import whole_file
+from clusterbandits.report.style import BOUND_STYLES, METADATA, dress, looks, render, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.validate import between, invalid
 
@@ -32,19 +30,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: The colours of Okabe and Ito, which colour-blind readers tell apart; black and greys are for bounds.
-_KNOWN = {"kl-ucb": "#0072B2", "clus-ucb": "#D55E00"}
-_OTHERS = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = ("", "o", "s", "^", "D", "v")
-_BOUND_STYLES = {
-    "lower bound": ("#000000", (0, (6, 2))),
-    "Clus-UCB (Theorem 2)": ("#444444", (0, (3, 1.5))),
-    "classical": ("#808080", (0, (1.2, 1.2))),
-}
 _LETTERS_A_LINE = 46
 _BOUNDS_HEADING = "Bounds, as slopes from 0 at n = 1:"
-#: What each format notes about its making: no date, so that equal data make equal files.
-_METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,40 +91,60 @@ def regret_curves(result: Result, bound: RegretBound | None = None) -> RegretCur
     return RegretCurves(
         title=many if len(result.runs) > 1 else f"Regret of {runs}",
         rounds=result.checkpoints,
-        policies=tuple(
-            PolicyCurve(label, result.mean(label), *result.band(label)) for label in result.labels
-        ),
+        policies=policy_curves(result),
         bounds=() if bound is None else _bound_lines(bound, np.log(result.checkpoints)),
     )
 
 
+def policy_curves(result: Result) -> tuple[PolicyCurve, ...]:
+    """Return the mean regret and the 95 % bootstrap band of every policy."""
+    return tuple(PolicyCurve(label, result.mean(label), *result.band(label)) for label in result.labels)
+
+
 def _bound_lines(bound: RegretBound, logs: Floats) -> tuple[BoundLine, ...]:
-    slopes = dict(zip(_BOUND_STYLES, (bound.lower, bound.clus_ucb, bound.classical), strict=True))
+    return tuple(BoundLine(names, slope, slope * logs) for names, slope in bound_slopes(bound).items())
+
+
+def bound_slopes(bound: RegretBound) -> dict[tuple[str, ...], float]:
+    """Return the slopes to draw, by the names of the bounds that share them.
+
+    Examples
+    --------
+    >>> from clusterbandits import Instance, regret_bound
+    >>> list(bound_slopes(regret_bound(Instance([[0.5, 0.75]]))))
+    [('lower bound', 'Clus-UCB (Theorem 2)', 'classical')]
+    """
+    slopes = dict(zip(BOUND_STYLES, (bound.lower, bound.clus_ucb, bound.classical), strict=True))
     shared: dict[str, list[str]] = {}
     for name, slope in slopes.items():
         if math.isfinite(slope) and (name == "classical" or not bound.misled):
             shared.setdefault(f"{slope:.9g}", []).append(name)
-    return tuple(
-        BoundLine(tuple(names), slopes[names[0]], slopes[names[0]] * logs) for names in shared.values()
-    )
+    return {tuple(names): slopes[names[0]] for names in shared.values()}
 
 
 def draw_regret(curves: RegretCurves, axes: Axes) -> None:
     """Draw curves, bands, bounds and a legend below them into axes."""
     letters = float(axes.xaxis.label.get_fontsize())
     single = curves.rounds.size == 1
-    style: dict[str, Any] = {"markersize": 0.4 * letters, "markevery": 1 if single else 0.1}
+    every = {"markevery": 1 if single else 0.1}
+    look = looks(curve.label for curve in curves.policies)
     handles = []
-    for curve, (colour, marker) in zip(curves.policies, _styles(curves), strict=True):
-        axes.fill_between(curves.rounds, curve.low, curve.high, color=colour, alpha=0.25, linewidth=0)
-        style |= {"color": colour, "marker": marker, "linewidth": 0.15 * letters}
-        handles += axes.plot(curves.rounds, curve.mean, label=_folded(curve.label), **style)
+    for curve in curves.policies:
+        line = look[curve.label].line(letters) | every
+        axes.fill_between(curves.rounds, curve.low, curve.high, color=line["color"], alpha=0.25, linewidth=0)
+        handles += axes.plot(curves.rounds, curve.mean, label=_folded(curve.label), **line)
     if curves.bounds:
         handles.append(Line2D([], [], linestyle="none", label=_BOUNDS_HEADING))
-    for line in curves.bounds:
-        grey, dashes = _BOUND_STYLES[line.names[0]]
-        style |= {"color": grey, "linestyle": dashes, "marker": "_" if single else "", "zorder": 1.9}
-        handles += axes.plot(curves.rounds, line.regret, label=_folded(line.label), **style)
+    for bound in curves.bounds:
+        grey, dashes = BOUND_STYLES[bound.names[0]]
+        style: dict[str, Any] = {
+            "color": grey,
+            "linestyle": dashes,
+            "linewidth": 0.15 * letters,
+            "zorder": 1.9,
+        }
+        style |= {"markersize": 0.4 * letters, "marker": "_" if single else ""} | every
+        handles += axes.plot(curves.rounds, bound.regret, label=_folded(bound.label), **style)
     _dress(axes, curves)
     _legend(axes, handles, letters)
 
@@ -150,9 +157,7 @@ def _dress(axes: Axes, curves: RegretCurves) -> None:
     axes.set_xlabel("round n")
     axes.set_ylabel("regret")
     axes.set_title(curves.title, loc="left")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#E5E5E5", linewidth=0.6)
-    axes.set_axisbelow(True)
+    dress(axes)
 
 
 def _legend(axes: Axes, handles: list[Line2D], letters: float) -> None:
@@ -171,18 +176,10 @@ def _folded(label: str) -> str:
     return textwrap.fill(label, _LETTERS_A_LINE)
 
 
-def _styles(curves: RegretCurves) -> list[tuple[str, str]]:
-    """Return the colour and marker of every policy: its own for a known name, the rest by order."""
-    others = iter((colour, marker) for marker in cycle(_MARKERS) for colour in _OTHERS)
-    styles = [(_KNOWN[c.label], "") if c.label in _KNOWN else next(others) for c in curves.policies]
-    # A line through one point is nothing to see.
-    return styles if curves.rounds.size > 1 else [(colour, marker or "o") for colour, marker in styles]
-
-
 def check_plot_file(file: str | os.PathLike[str]) -> Path:
     """Return the path of a plot to be, refused where it names no known format or no folder."""
     path = Path(file)
-    if path.suffix[1:].lower() not in _METADATA:
+    if path.suffix[1:].lower() not in METADATA:
         allowed = "a file name that ends in .png, .svg or .pdf"
         raise invalid("file", "save_regret_plot", allowed, str(file))
     if not path.parent.is_dir():
@@ -218,16 +215,7 @@ def _render(curves: RegretCurves, form: str, width: float) -> bytes:
     labels = [*(curve.label for curve in curves.policies), *(line.label for line in curves.bounds)]
     rows = bool(curves.bounds) + sum(len(_folded(label).splitlines()) for label in labels)
     size = width / 25.4, 0.6 * width / 25.4 + 1.25 * rows * letters / 72
-    settings: dict[str, Any] = {
-        "font.size": letters,
-        **dict.fromkeys(("axes.titlesize", "legend.fontsize"), "medium"),
-        "legend.labelspacing": 0.25,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "clusterbandits",
-    }
-    buffer = io.BytesIO()
-    with matplotlib.style.context(["default", settings]):
+    with settings(letters):
         figure = Figure(figsize=size, layout="constrained")
         draw_regret(curves, figure.subplots())
-        figure.savefig(buffer, format=form, dpi=300, metadata=_METADATA[form])
-    return buffer.getvalue()
+        return render(figure, form, dpi=300)

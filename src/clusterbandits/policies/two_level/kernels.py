@@ -18,8 +18,8 @@ from clusterbandits.policies.protocol import KERNELS, Kernels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: A third place in the memory: the arm of the last choice.
-LAST = 2
+#: More places in the memory: the arm whose rivals are known, the arm of the last choice, and until when.
+LAST, CHOSEN, UNTIL = range(2, 5)
 #: The two contests, by their places in ``TwoLevelState.levels``.
 CLUSTERS, MATES = range(2)
 _MARGIN = 1e-12
@@ -30,6 +30,8 @@ class TwoLevelState(NamedTuple):
 
     law: Law
     a: float
+    #: Rounds for which a choice is kept.
+    refresh: int
     #: Whether scores are UCB1's instead of KL-UCB's.
     plain_bonus: bool
     #: Whether a cluster stands by its best arm instead of by the mean of all its pulls.
@@ -65,6 +67,7 @@ def fresh_state(
     return TwoLevelState(
         law=Law(int(law.code), float(law.weight)),
         a=float(settings.get("a", 0.0)),
+        refresh=int(settings["refresh"]),
         plain_bonus=plain_bonus,
         by_best=by_best,
         own_clock=settings["clock"] == "cluster",
@@ -73,7 +76,7 @@ def fresh_state(
         cluster=layout.cluster,
         order=layout.order,
         start=layout.start,
-        memory=np.array([arms, 1, NOBODY], dtype=np.int64),
+        memory=np.array([arms, 1, NOBODY, NOBODY, 0], dtype=np.int64),
         cluster_pulls=np.zeros(len(members), dtype=np.int64),
         scores=np.zeros(arms),
         rates=np.zeros(arms),
@@ -132,12 +135,20 @@ def standing(state: TwoLevelState, c: int, spent: int, held: int) -> float:
 
 @kernel
 def select(state: TwoLevelState, n: int) -> int:
-    """Return the best arm of the best cluster: the last one where it is still far enough ahead."""
-    if state.memory[UNPULLED] > 0:
+    """Return the first arm never pulled, the arm kept until the next refresh, or the best one."""
+    memory = state.memory
+    if memory[UNPULLED] > 0:
         return first_unpulled(state.pulls)
-    last = state.memory[LAST]
-    if last != NOBODY and certain(state, last, n, 1):
-        return last
+    if n >= memory[UNTIL]:
+        last = memory[LAST]
+        memory[CHOSEN] = last if last != NOBODY and certain(state, last, n, 1) else _choose(state, n)
+        memory[UNTIL] = n + state.refresh
+    return int(memory[CHOSEN])
+
+
+@kernel
+def _choose(state: TwoLevelState, n: int) -> int:
+    """Return the best arm of the best cluster, and remember how its rivals stand."""
     level = threshold(n, state.a)
     for c in range(state.cluster_pulls.size):
         mean, pulls = standing(state, c, 0, NOBODY), state.cluster_pulls[c]
@@ -197,6 +208,18 @@ def certain(state: TwoLevelState, arm: int, n: int, rounds: int) -> bool:
 
 
 @kernel
+def hold(state: TwoLevelState, arm: int, n: int, limit: int) -> int:
+    """Return for how many rounds the arm is certain, up to a refresh that might choose another."""
+    memory = state.memory
+    if memory[UNPULLED] > 0:
+        return 1
+    if n == memory[UNTIL] - state.refresh:
+        rounds = gallop(state, arm, n, limit)
+        memory[UNTIL] = n + ((rounds - 1) // state.refresh + 1) * state.refresh
+    return min(int(memory[UNTIL]) - n, limit)
+
+
+@kernel
 def update(state: TwoLevelState, arm: int, pulls: int, total: float) -> None:
     """Add to the statistics of the arm and of its cluster."""
     take_in(state, arm, pulls, total)
@@ -206,4 +229,4 @@ def update(state: TwoLevelState, arm: int, pulls: int, total: float) -> None:
 
 
 CERTAIN[TwoLevelState] = certain
-KERNELS[TwoLevelState] = Kernels(select, gallop, update)
+KERNELS[TwoLevelState] = Kernels(select, hold, update)

@@ -1,0 +1,1 @@
+"""Every checkable statement of the paper, and what computation says about it."""

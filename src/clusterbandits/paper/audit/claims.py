@@ -1,0 +1,13 @@
+"""All claims, in the order of the paper."""
+
+from __future__ import annotations
+
+from clusterbandits.paper.audit.bad_rounds import BAD_ROUNDS
+from clusterbandits.paper.audit.captions import CAPTIONS
+from clusterbandits.paper.audit.comparisons import COMPARISONS
+from clusterbandits.paper.audit.concentration import CONCENTRATION
+from clusterbandits.paper.audit.lower_bound import LOWER_BOUND
+from clusterbandits.paper.audit.rates import RATES
+from clusterbandits.paper.audit.widths import WIDTHS
+
+CLAIMS = (*LOWER_BOUND, *RATES, *BAD_ROUNDS, *CONCENTRATION, *CAPTIONS, *COMPARISONS, *WIDTHS)

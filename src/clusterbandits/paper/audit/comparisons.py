@@ -1,0 +1,159 @@
+"""Claims of Section 5: who pays less than whom in the figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
+from clusterbandits.paper.audit.decide import (
+    Cases,
+    Estimate,
+    apart,
+    difference,
+    estimate,
+    listed,
+    sentence,
+    sort_cases,
+)
+from clusterbandits.paper.branches import Setting, settings
+from clusterbandits.paper.programme import TWO_LEVEL
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from clusterbandits.paper.evidence import Evidence
+
+    Floats = NDArray[np.float64]
+
+#: The figures whose widths are not a study of what must not be done.
+COMPARED = (2, 3, 4, 5, 6, 7)
+#: What is not worse by more than this share is no worse to speak of.
+TENTH = 0.1
+
+
+def final(evidence: Evidence, setting: Setting, policy: str) -> Floats:
+    """Return the regret of every run of a policy at the end of a figure."""
+    return evidence.figure(setting).regret(policy)[:, -1]
+
+
+def pays_less(evidence: Evidence, chosen: Sequence[Setting], policy: str, rival: str) -> dict[str, Estimate]:
+    """Return how much more than a rival a policy pays in every setting, by the setting's name."""
+    return {
+        one.name: apart(final(evidence, one, policy), final(evidence, one, rival), paired=True)
+        for one in chosen
+    }
+
+
+def judge_all_below(differences: Mapping[str, Estimate]) -> Finding:
+    """Judge that every difference is below 0."""
+    signs = {name: one.sign(len(differences)) for name, one in differences.items()}
+    cases = sort_cases(signs, wanted=-1)
+    return Finding(by_cases(*cases), _sentence(cases), _difference_table(differences, signs))
+
+
+def judge_no_worse(differences: Mapping[str, Estimate], rivals: Mapping[str, float]) -> Finding:
+    """Judge that every difference is certainly less than a tenth of what the rival pays."""
+    excess = {name: one.minus(TENTH * rivals[name]) for name, one in differences.items()}
+    cases = sort_cases({name: one.sign(len(excess)) for name, one in excess.items()}, wanted=-1)
+    signs = {name: one.sign(len(differences)) for name, one in differences.items()}
+    return Finding(by_cases(*cases), _sentence(cases), _difference_table(differences, signs))
+
+
+def _sentence(cases: Cases) -> str:
+    parts = [("so", cases.holding), ("not so", cases.failing), ("not decided", cases.undecided)]
+    return sentence("; ".join(f"{word} in {listed(names)}" for word, names in parts if names))
+
+
+def _difference_table(differences: Mapping[str, Estimate], signs: Mapping[str, int]) -> Table:
+    words = {-1: "less", 1: "more", 0: "cannot tell"}
+    rows = tuple((name, str(one), words[signs[name]]) for name, one in differences.items())
+    return Table(("case", "difference", "certainly"), rows)
+
+
+def judge_some_below(differences: Mapping[str, Estimate]) -> Finding:
+    """Judge that one difference at least is below 0."""
+    signs = {name: one.sign(len(differences)) for name, one in differences.items()}
+    details = _difference_table(differences, signs)
+    below = [name for name, sign in signs.items() if sign < 0]
+    if below:
+        return Finding(Verdict.HOLDS, f"Less in {listed(below)}.", details)
+    verdict = Verdict.FAILS if all(sign > 0 for sign in signs.values()) else Verdict.UNDECIDED
+    return Finding(verdict, "Certainly less in none.", details)
+
+
+def judge_poor(readings: Mapping[str, Estimate], rival: Estimate) -> Finding:
+    """Judge that a policy pays more than a rival in every way it can be read."""
+    signs = {name: difference(one, rival).sign(len(readings)) for name, one in readings.items()}
+    cases = sort_cases(signs, wanted=1)
+    words = {-1: "no", 1: "yes", 0: "cannot tell"}
+    rows = tuple((name, str(one), words[signs[name]]) for name, one in readings.items())
+    parts = [("poor with", cases.holding), ("not with", cases.failing), ("not decided with", cases.undecided)]
+    told = sentence("; ".join(f"{word} {'; '.join(names)}" for word, names in parts if names))
+    details = Table(("reading", "regret", "poor"), rows)
+    return Finding(by_cases(*cases), f"{told} KL-UCB pays {rival}.", details)
+
+
+def _compared(evidence: Evidence) -> list[Setting]:
+    return [one for one in evidence.played if one.figure.number in COMPARED]
+
+
+def _clus_below_kl(evidence: Evidence) -> Finding:
+    return judge_all_below(pays_less(evidence, _compared(evidence), "clus-ucb", "kl-ucb"))
+
+
+def _better_than_clus(policy: str) -> Callable[[Evidence], Finding]:
+    return lambda evidence: judge_some_below(pays_less(evidence, _compared(evidence), policy, "clus-ucb"))
+
+
+def _tlp_mean_poor(evidence: Evidence) -> Finding:
+    readings = {
+        f"{_every(refresh)}, {clock} clock": estimate(evidence.results[game].regret(0)[:, -1])
+        for (clock, refresh), game in evidence.programme.clocks().items()
+    }
+    return judge_poor(readings, estimate(final(evidence, settings([TWO_LEVEL])[0], "kl-ucb")))
+
+
+def _every(refresh: int) -> str:
+    return "exact indices" if refresh == 1 else f"refresh every {count_text(refresh, 'round')}"
+
+
+COMPARISONS = (
+    Claim(
+        "clus-ucb-below-kl-ucb",
+        "Section 5",
+        "Clus-UCB pays less than KL-UCB in all experiments.",
+        "Paired difference of final regret, Clus-UCB minus KL-UCB, in Figures 2 to 7; 95 % for all together.",
+        _clus_below_kl,
+        among=COMPARED,
+    ),
+    Claim(
+        "tlp-sometimes-better",
+        "Section 5",
+        "On some instances the two-level policy pays less than Clus-UCB.",
+        "Paired difference of final regret, TLP-MEAN minus Clus-UCB, in Figures 2 to 7.",
+        _better_than_clus("tlp-mean"),
+        among=COMPARED,
+    ),
+    Claim(
+        "tlp-max-sometimes-better",
+        "Section 5",
+        "The same of its variant MAX.",
+        "Paired difference of final regret, TLP-MAX minus Clus-UCB, in Figures 2 to 7.",
+        _better_than_clus("tlp-max"),
+        among=COMPARED,
+    ),
+    Claim(
+        "tlp-mean-poor-in-figure-5",
+        "Section 5; caption of Figure 5",
+        "TLP-MEAN performs poorly in Figure 5: it cannot tell a poor cluster with one good arm.",
+        "Final regret of TLP-MEAN against KL-UCB's, with exact indices and with the paper's refresh, with both "
+        "clocks inside clusters. Poor: more than KL-UCB, which knows no clusters.",
+        _tlp_mean_poor,
+        figures=(TWO_LEVEL,),
+    ),
+)

@@ -1,0 +1,62 @@
+"""The audit as a Markdown page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterbandits.tables import Table, cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterbandits.paper.audit.claim import Entry
+    from clusterbandits.paper.settings import PaperSettings
+
+
+def audit_markdown(entries: Sequence[Entry], settings: PaperSettings) -> str:
+    """Return every claim with its verdict, a summary first."""
+    summary = Table(
+        ("claim", "where", "verdict"),
+        tuple((f"[{e.claim.says}](#{e.claim.key})", e.claim.where, _strong(e)) for e in entries),
+    )
+    parts = [
+        "# The audit: every checkable claim of the paper",
+        f"Made by `{settings.command()}`, which writes it to `report/audit.md`. Every verdict is computed from "
+        "the data of that run; where the error of the data leaves a claim open, it says *not decided*. Claims "
+        "about several cases must hold in all of them together with 95 % confidence.",
+        markdown_table(summary),
+        *map(_entry, entries),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _entry(entry: Entry) -> str:
+    claim, finding = entry.claim, entry.finding
+    parts = [
+        f'<a id="{claim.key}"></a>',
+        f"### {claim.says}",
+        f"{claim.where}. Verdict: {_strong(entry)}.",
+        f"*Measured.* {finding.measured}",
+        *([markdown_table(finding.details)] if finding.details is not None else []),
+        f"*Test.* {claim.test}",
+    ]
+    return "\n\n".join(parts)
+
+
+def _strong(entry: Entry) -> str:
+    return f"**{entry.finding.verdict}**"
+
+
+def markdown_table(table: Table) -> str:
+    """Return a table in Markdown.
+
+    Examples
+    --------
+    >>> print(markdown_table(Table(("case", "regret"), (("a|b", 12.5),))))
+    | case | regret |
+    |---|---|
+    | a\\|b | 12.50 |
+    """
+    lines = [table.columns, *(tuple(map(cell, row)) for row in table.rows)]
+    rows = ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]
+    return "\n".join([rows[0], "|" + "---|" * len(table.columns), *rows[1:]])

@@ -1,0 +1,60 @@
+"""What a run of the paper has found: the results of its games, put together as figures and claims ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterbandits.paper.branches import Setting, settings
+from clusterbandits.simulation.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterbandits.paper.games import Game
+    from clusterbandits.paper.programme import Programme
+    from clusterbandits.paper.settings import PaperSettings
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Every game's result, of one policy each."""
+
+    programme: Programme
+    results: Mapping[Game, Result]
+
+    @property
+    def settings(self) -> PaperSettings:
+        """What was chosen."""
+        return self.programme.settings
+
+    @property
+    def figures(self) -> tuple[int, ...]:
+        """The numbers of the figures that were played."""
+        return tuple(self.settings.figures)
+
+    @property
+    def played(self) -> tuple[Setting, ...]:
+        """The figures that were played, with each of their width vectors."""
+        return settings(self.figures)
+
+    def figure(self, setting: Setting) -> Result:
+        """Return the paper's policies in a figure, under their names."""
+        return self.together(self.programme.figure(setting.figure, setting.widths))
+
+    def together(self, games: Mapping[str, Game]) -> Result:
+        """Return the results of several games on one instance as one, by the names they are given here."""
+        parts = [self.results[game] for game in games.values()]
+        first = parts[0]
+        return Result(
+            first.instance,
+            tuple(games),
+            first.checkpoints,
+            np.concatenate([part.pulls for part in parts]),
+            first.runs,
+            alarm_rounds=tuple(part.alarm_rounds[0] for part in parts),
+            seed=first.seed,
+            paired=first.paired,
+        )

@@ -1,0 +1,130 @@
+"""What may be chosen about a reproduction of the paper, and the folder that remembers it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.compiled import source_key
+from clusterbandits.errors import UnwritableFileError
+from clusterbandits.files import UNFINISHED, whole_file
+from clusterbandits.paper.figures import NUMBERS, figure_numbers
+from clusterbandits.serial import to_json
+from clusterbandits.simulation.plan import MOST_RUNS
+from clusterbandits.validate import LARGEST_SEED, between, invalid, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+MANIFEST = "settings.json"
+_FORMAT = "clusterbandits paper 1"
+_MOST_A = 1000.0
+_MOST_REFRESH = 10**6
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """Which figures to play and how; the defaults are the paper's horizon and runs with exact indices.
+
+    Parameters
+    ----------
+    figures
+        Numbers from 1 to 8; all of them by default.
+    runs, horizon, seed
+        As in ``simulate``.
+    a
+        The weight of log log n in every policy's threshold; the paper asks for 5.
+    refresh
+        Rounds between two looks at the indices; the paper has 50.
+    beyond
+        Whether to play the instances on to 10,000 times the horizon, with every policy that can.
+
+    Examples
+    --------
+    >>> PaperSettings(figures=[8, 2]).figures
+    (2, 8)
+    """
+
+    figures: Sequence[int] = ()
+    runs: int = 48
+    horizon: int = 10**6
+    a: float = 0.0
+    refresh: int = 1
+    seed: int = 0
+    beyond: bool = False
+
+    def __post_init__(self) -> None:
+        kept = {
+            "figures": figure_numbers(tuple(self.figures)),
+            "runs": whole("runs", "paper", self.runs, least=2, most=MOST_RUNS),
+            "horizon": whole("horizon", "paper", self.horizon, least=100, most=10**11),
+            "a": between("a", "paper", self.a, 0, _MOST_A),
+            "refresh": whole("refresh", "paper", self.refresh, least=1, most=_MOST_REFRESH),
+            "seed": whole("seed", "paper", self.seed, least=0, most=LARGEST_SEED),
+        }
+        for name, value in kept.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def far_horizon(self) -> int:
+        """Where rates are measured: 10¹⁰ rounds at the paper's horizon."""
+        return 10_000 * self.horizon
+
+    @property
+    def far_runs(self) -> int:
+        """Runs of that length."""
+        return min(24, self.runs)
+
+    @property
+    def whole_paper(self) -> bool:
+        """Whether every figure is played."""
+        return self.figures == NUMBERS
+
+    def command(self) -> str:
+        """Return the command line that makes this report again."""
+        chosen = [] if self.whole_paper else [f"--figure {number}" for number in self.figures]
+        default = PaperSettings()
+        for name in ("runs", "horizon", "a", "refresh", "seed"):
+            value = getattr(self, name)
+            if value != getattr(default, name):
+                chosen.append(f"--{name} {value:g}" if name in {"a", "horizon"} else f"--{name} {value}")
+        return " ".join(["clusterbandits paper", *chosen, *(["--beyond"] if self.beyond else [])])
+
+    def remembered(self) -> dict[str, Any]:
+        """Return what runs depend on: figures may be added to a folder, the rest stays."""
+        names = ("runs", "horizon", "a", "refresh", "seed")
+        return {name: getattr(self, name) for name in names} | {"kernels": source_key()}
+
+
+def claim_folder(folder: Path, settings: PaperSettings) -> None:
+    """Take a folder for a report: a new or empty one, or one of a report with the same settings."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
+    except OSError as error:
+        reason = (error.strerror or "an error").lower()
+        raise UnwritableFileError(f"The folder '{folder}' must be writable. Got '{reason}' instead.") from None
+    wanted = settings.remembered()
+    if names and MANIFEST not in names:
+        allowed = f"an empty or new folder, or one of a report, not one with '{names[0]}'"
+        raise invalid("out", "paper", allowed, str(folder))
+    if names:
+        known = _read(folder / MANIFEST)
+        different = [name for name, value in wanted.items() if known.get(name) != value]
+        if different:
+            allowed = f"an empty or new folder, or one of a report with the same {', '.join(different)}"
+            raise invalid("out", "paper", allowed, str(folder))
+    with whole_file(folder / MANIFEST) as unfinished:
+        unfinished.write_text(to_json({"format": _FORMAT} | wanted, indent=2) + "\n", encoding="utf-8")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict) or data.get("format") != _FORMAT:
+        raise invalid("out", "paper", f"a folder whose '{MANIFEST}' is that of a report", str(path.parent))
+    return data

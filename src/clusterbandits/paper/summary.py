@@ -1,0 +1,133 @@
+"""What a figure shows, in numbers and in one sentence; both computed from its runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.paper.audit.decide import Estimate, estimate
+from clusterbandits.simulation.statistics import count_text, round_text
+from clusterbandits.tables import Table, cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterbandits.paper.branches import Setting
+    from clusterbandits.simulation.results import Result
+
+BASE, OURS = "kl-ucb", "clus-ucb"
+_NAMES = {"kl-ucb": "KL-UCB", "clus-ucb": "Clus-UCB", "tlp-mean": "TLP-MEAN", "tlp-max": "TLP-MAX"}
+
+
+def called(policy: str) -> str:
+    """Return a policy's name as sentences write it."""
+    return _NAMES.get(policy, policy)
+
+
+def regret_records(result: Result) -> list[dict[str, Any]]:
+    """Return a row of plain data for every policy: final regret, and the difference to KL-UCB run by run."""
+    base = result.regret(BASE)[:, -1]
+    best = result.pulls[:, :, -1, result.instance.gaps == 0].sum(axis=2) / result.horizon
+    rows = []
+    for place, label in enumerate(result.labels):
+        final = result.regret(label)[:, -1]
+        mean, apart = estimate(final), estimate(final - base)
+        rows.append(
+            {
+                "policy": label,
+                "regret": mean.value,
+                "standard_error": mean.error,
+                "difference": apart.value,
+                "difference_error": apart.error,
+                "worst_run": float(final.max()),
+                "best_arm_share": float(best[place].mean()),
+                "runs": mean.runs,
+            }
+        )
+    return rows
+
+
+def regret_table(result: Result) -> Table:
+    """Return the final regrets for people."""
+    rows = tuple(
+        (
+            row["policy"],
+            str(_regret(row)),
+            "" if row["policy"] == BASE else str(_difference(row)),
+            row["worst_run"],
+            100 * row["best_arm_share"],
+        )
+        for row in regret_records(result)
+    )
+    how = "on the same rewards, run by run" if result.paired else "run by run"
+    return Table(
+        ("policy", "regret", "minus kl-ucb", "worst run", "best arm %"),
+        rows,
+        title=f"Regret after {count_text(result.horizon, 'round')}, {count_text(len(result.runs), 'run')}",
+        notes=(f"±: standard error. minus kl-ucb: {how}. best arm %: share of pulls of the best arm.",),
+    )
+
+
+def _regret(row: dict[str, Any]) -> Estimate:
+    return Estimate(row["regret"], row["standard_error"], row["runs"])
+
+
+def _difference(row: dict[str, Any]) -> Estimate:
+    return Estimate(row["difference"], row["difference_error"], row["runs"])
+
+
+def figure_sentence(result: Result) -> str:
+    """Return what a figure shows: Clus-UCB against KL-UCB, who pays least, and who is ruined how often."""
+    rows = {row["policy"]: row for row in regret_records(result)}
+    ours = _difference(rows[OURS])
+    share = abs(ours.value) / max(rows[BASE]["regret"], 1e-300)
+    against = {
+        -1: f"{cell(-ours.value)} ± {ours.error:.2g} ({share:.0%}) less than KL-UCB",
+        1: f"{cell(ours.value)} ± {ours.error:.2g} ({share:.0%}) more than KL-UCB",
+        0: f"about what KL-UCB pays (difference {ours})",
+    }[ours.sign()]
+    return " ".join(
+        [f"Clus-UCB pays {_regret(rows[OURS])}, {against}.", _cheapest(rows), *_ruined(result)]
+    )
+
+
+def _cheapest(rows: dict[str, dict[str, Any]]) -> str:
+    ranked = sorted(rows.values(), key=lambda row: float(row["regret"]))
+    least, next_best = ranked[0], ranked[1]
+    if least["policy"] == OURS:
+        return f"It pays least of all; {called(next_best['policy'])} comes next with {_regret(next_best)}."
+    return f"{called(least['policy'])} pays least, {_regret(least)}."
+
+
+def _ruined(result: Result) -> list[str]:
+    """Tell of policies that played the best arm in less than half of the rounds of some run."""
+    told = []
+    for place, label in enumerate(result.labels):
+        best = result.pulls[place, :, -1][:, result.instance.gaps == 0].sum(axis=1) / result.horizon
+        lost = int((best < 0.5).sum())
+        if lost:
+            of = f"{lost} of {count_text(len(result.runs), 'run')}"
+            told.append(f"{called(label)} misses the best arm most of the time in {of}.")
+    return told
+
+
+def conditions(setting: Setting, horizon: int, runs: int) -> str:
+    """Return what was played in a figure."""
+    means = ", ".join(str(list(part)) for part in setting.figure.means)
+    widths = str(list(setting.widths))
+    return (
+        f"Means {means}; declared widths {widths}; {count_text(runs, 'run')} of {round_text(horizon)} rounds."
+    )
+
+
+def overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
+    """Return a row for every figure: what each policy paid, and what Clus-UCB saved."""
+    rows = []
+    for setting, result in zip(settings, results, strict=True):
+        records = {row["policy"]: row for row in regret_records(result)}
+        regrets = [round(float(np.asarray(records[label]["regret"])), 1) for label in result.labels]
+        rows.append((setting.name, *regrets, str(_difference(records[OURS]))))
+    labels = results[0].labels if results else ()
+    notes = ("Mean regret. saved: Clus-UCB minus KL-UCB on the same rewards, ± standard error.",)
+    return Table(("figure", *labels, "clus - kl"), tuple(rows), notes=notes)

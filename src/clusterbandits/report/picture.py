@@ -1,0 +1,110 @@
+"""A picture in both forms, saved as files or put inside a page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from clusterbandits.files import whole_file
+from clusterbandits.report.style import render
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.figure import Figure
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_REFERENCE = re.compile(r"url\(#([^)]*)\)")
+_LONG_FRACTION = re.compile(r"(\.\d\d)\d+")
+_FAMILY = re.compile(r" *font-family:[^;]*;?")
+#: What the SVG says of every element, or again and again, is said once; other letters are no wider.
+_ROOT_STYLE = "stroke-linejoin:round;stroke-linecap:butt;font-family:'DejaVu Sans',Verdana,sans-serif"
+_LEFT_OUT = {"metadata", "style"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing as SVG and PNG, with a name for files and pages, and words for those who cannot see it."""
+
+    name: str
+    alt: str
+    svg: str
+    png: bytes
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            allowed = "made of letters, digits, - and _, a letter or digit first"
+            raise invalid("name", "Picture", allowed, self.name)
+
+
+def picture(figure: Figure, name: str, alt: str) -> Picture:
+    """Return a figure as a picture."""
+    return Picture(name, alt, render(figure, "svg").decode(), render(figure, "png"))
+
+
+def save_picture(drawing: Picture, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Write the SVG and the PNG of a picture into a folder, each whole or not at all; return their paths."""
+    files = Path(folder) / f"{drawing.name}.svg", Path(folder) / f"{drawing.name}.png"
+    for file, content in zip(files, (drawing.svg.encode(), drawing.png), strict=True):
+        with whole_file(file) as unfinished:
+            unfinished.write_bytes(content)
+    return files
+
+
+def inline_svg(drawing: Picture, css_class: str = "picture") -> str:
+    """Return a picture as an element of an HTML page, where many may stand side by side.
+
+    It fills the width it is given, says its alt text, and every id begins with the picture's name.
+
+    Examples
+    --------
+    >>> tiny = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9pt"><g id="a"/></svg>'
+    >>> print(inline_svg(Picture("dot", "Nothing.", tiny, b"")))
+    <svg viewBox="0 0 9 9" class="picture" role="img" aria-label="Nothing."
+        style="..."><title>Nothing.</title><g id="dot-a" /></svg>
+    """
+    root = ET.fromstring(drawing.svg)
+    _strip(root)
+    for element in root.iter():
+        _make_own(element, drawing.name)
+    title = ET.Element("title")
+    title.text = drawing.alt
+    root.insert(0, title)
+    said = {"class": css_class, "role": "img", "aria-label": drawing.alt, "style": _ROOT_STYLE}
+    root.attrib = {"viewBox": root.attrib["viewBox"], **said}
+    return ET.tostring(root, encoding="unicode")
+
+
+def _strip(element: ET.Element) -> None:
+    """Drop namespaces, which HTML has no use for, and what would speak of the whole page."""
+    element.tag = _local(element.tag)
+    for child in list(element):
+        if _local(child.tag) in _LEFT_OUT:
+            element.remove(child)
+        else:
+            _strip(child)
+
+
+def _make_own(element: ET.Element, name: str) -> None:
+    """Make ids and what refers to them a picture's own; a hundredth of a point is as fine as needed."""
+    values = {_local(key): value for key, value in element.attrib.items()}
+    for key, value in values.items():
+        if key == "id":
+            values[key] = f"{name}-{value}"
+        elif key == "href" and value.startswith("#"):
+            values[key] = f"#{name}-{value[1:]}"
+        elif key == "style":
+            values[key] = _REFERENCE.sub(rf"url(#{name}-\1)", _FAMILY.sub("", value))
+        elif key in {"d", "x", "y"}:
+            values[key] = " ".join(_LONG_FRACTION.sub(r"\1", value).split())
+        else:
+            values[key] = _REFERENCE.sub(rf"url(#{name}-\1)", value)
+    element.attrib = values
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]

@@ -1,0 +1,275 @@
+"""How often suboptimal arms were pulled, arm by arm, beside what the theory predicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from clusterbandits.report.picture import Picture, picture
+from clusterbandits.report.style import (
+    LETTERS,
+    Entry,
+    Look,
+    dress,
+    folded,
+    looks,
+    number_text,
+    panel,
+    regret_text,
+    round_ticks,
+    settings,
+    text_width,
+)
+from clusterbandits.simulation.results import BAND_LEVEL
+from clusterbandits.simulation.statistics import bootstrap_means, count_text
+from clusterbandits.tables import cell
+from clusterbandits.validate import choice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from clusterbandits.bounds import RegretBound
+    from clusterbandits.simulation.results import Result
+
+    Floats = NDArray[np.float64]
+
+_RESAMPLES = 2000
+#: Rows in millimetres: with a name for every arm, and when there are too many for that.
+_ROW, _THIN_ROW, _DOT = 4.6, 1.6, 1.7
+_MOST_NAMED = 60
+_LEAST_NAMES, _WIDEST_NAMES, _BESIDE_NAMES = 8.0, 40.0, 4.0
+_PREDICTIONS: dict[str, dict[str, Any]] = {
+    "Clus-UCB, log T / (α L)": {"color": "#000000", "markersize": LETTERS, "markeredgewidth": 1.6},
+    "classical, log T / D": {"color": "#808080", "markersize": 1.5 * LETTERS, "markeredgewidth": 1.0},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class MeanPulls:
+    """Mean pulls of every suboptimal arm by a policy, with a 95 % interval that one run cannot have."""
+
+    label: str
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PullsView:
+    """Everything a panel of pulls shows, a row for every suboptimal arm, cluster by cluster."""
+
+    horizon: int
+    runs: int
+    #: The cluster of every row, and what the row is called.
+    clusters: tuple[str, ...]
+    arms: tuple[str, ...]
+    policies: tuple[MeanPulls, ...]
+    #: By name, what is predicted for every row.
+    predictions: dict[str, Floats]
+
+
+def pulls_view(result: Result, bound: RegretBound, labels: Sequence[str] = ()) -> PullsView:
+    """Return the numbers of a panel of pulls; the parameters are those of ``pulls_panel``.
+
+    Examples
+    --------
+    >>> from clusterbandits import Instance, regret_bound
+    >>> from clusterbandits.simulation.results import Result
+    >>> instance = Instance([[0.5], [0.75]])
+    >>> result = Result(instance, ["kl-ucb"], [10, 100], [[[[2, 8], [4, 96]], [[2, 8], [6, 94]]]])
+    >>> view = pulls_view(result, regret_bound(instance))
+    >>> view.arms, view.policies[0].mean.tolist()
+    (('arm 0: 0.5',), [5.0])
+    >>> {name: round(pulls.item()) for name, pulls in view.predictions.items()}
+    {'Clus-UCB, log T / (α L)': 32, 'classical, log T / D': 32}
+    """
+    rows = [
+        (part, k, arm)
+        for c, part in enumerate(bound.clusters)
+        for k, arm in enumerate(np.flatnonzero(np.equal(bound.membership, c)).tolist())
+        if part.gaps[k] > 0
+    ]
+    at = np.array([arm for *_, arm in rows], dtype=np.intp)
+    growth = math.log(result.horizon)
+    own = np.array([part.clus_ucb_allocation[k] for part, k, _ in rows]) * growth
+    plain = np.array([part.classical_allocation[k] for part, k, _ in rows]) * growth
+    names = list(_PREDICTIONS)
+    return PullsView(
+        horizon=result.horizon,
+        runs=len(result.runs),
+        clusters=tuple(_called("cluster", part.name) for part, _, _ in rows),
+        arms=tuple(f"{_called('arm', part.arms[k])}: {cell(float(part.means[k]))}" for part, k, _ in rows),
+        policies=tuple(_mean_pulls(result, label, at) for label in labels or result.labels),
+        # Where a width misleads, neither theorem says how Clus-UCB plays.
+        predictions={names[1]: plain} if bound.misled else {names[0]: own, names[1]: plain},
+    )
+
+
+def _called(kind: str, name: str | int) -> str:
+    return f"{kind} {name}" if isinstance(name, int) else name
+
+
+def _mean_pulls(result: Result, label: str, arms: NDArray[np.intp]) -> MeanPulls:
+    place = result.labels.index(choice("labels", "pulls_panel", label, result.labels))
+    pulls = result.pulls[place, :, -1][:, arms].astype(float)
+    if len(pulls) == 1 or not arms.size:
+        nothing = np.full(arms.size, np.nan)
+        return MeanPulls(label, pulls.mean(axis=0), nothing, nothing)
+    outside = (1 - BAND_LEVEL) / 2
+    means = bootstrap_means(pulls, _RESAMPLES, np.random.default_rng(0))
+    return MeanPulls(label, pulls.mean(axis=0), *np.quantile(means, [outside, 1 - outside], axis=0))
+
+
+def pulls_panel(
+    result: Result, bound: RegretBound, *, name: str, labels: Sequence[str] = (), title: str = ""
+) -> Picture:
+    """Return the pulls of every suboptimal arm as a picture: dots with 95 % intervals, predictions as ticks.
+
+    Parameters
+    ----------
+    result
+        What to draw, at its horizon T.
+    bound
+        What predicts log T / (α L) pulls for Clus-UCB and log T / D classically; its clusters group the rows.
+        Where a width misleads, only the latter applies and is drawn.
+    name
+        Of the picture, for files and pages.
+    labels
+        Policies to draw; all by default.
+    title
+        Stands above.
+    """
+    view = pulls_view(result, bound, labels)
+    look = looks(result.labels)
+    row, left = _row_height(view), _room(view)
+    with settings():
+        words = f"mean pulls of suboptimal arms in {count_text(view.horizon, 'round')}"
+        height = row * max(2, len(view.arms) + sum(_firsts(view)))
+        figure, axes = panel(height, _legend(view, look), title, words, left)
+        places = _draw(view, look, axes, row)
+        _scale(view, axes)
+        _name_rows(view, axes, places)
+        return picture(figure, name, _alt(view, title))
+
+
+def _named(view: PullsView) -> bool:
+    return len(view.arms) <= _MOST_NAMED
+
+
+def _row_height(view: PullsView) -> float:
+    return max(_ROW, _DOT * (len(view.policies) + 1)) if _named(view) else _THIN_ROW
+
+
+def _firsts(view: PullsView) -> list[bool]:
+    """Return for every row whether it is the first of a cluster, with a line for the name above it."""
+    return [not k or view.clusters[k] != view.clusters[k - 1] for k in range(len(view.clusters))]
+
+
+def _room(view: PullsView) -> float:
+    widths = [text_width(name, "bold") for name in view.clusters]
+    widths += [text_width(name) for name in view.arms if _named(view)]
+    return min(_WIDEST_NAMES, max([_LEAST_NAMES, *widths])) + _BESIDE_NAMES
+
+
+def _legend(view: PullsView, look: dict[str, Look]) -> list[list[Entry]]:
+    if not view.arms:
+        return []
+    handle: dict[str, Any] = {"linestyle": "-", "linewidth": 1.0}
+    blocks = [[Entry(one.label, look[one.label].line() | handle) for one in view.policies]]
+    if view.runs > 1:
+        blocks.append([Entry(f"Lines: 95 % bootstrap intervals of {count_text(view.runs, 'run')}")])
+    if any((one.mean == 0).any() for one in view.policies):
+        blocks.append([Entry("Arms that were never pulled have no dot.")])
+    blocks.append([Entry("Predicted for the horizon T:")])
+    blocks.append([Entry(name, _tick(name)) for name in view.predictions])
+    return blocks
+
+
+def _tick(name: str) -> dict[str, Any]:
+    return {"marker": "|", "linestyle": "none", **_PREDICTIONS[name]}
+
+
+def _draw(view: PullsView, look: dict[str, Look], axes: Axes, row: float) -> Floats:
+    """Draw every dot and tick; return where the rows are."""
+    places: Floats = np.arange(len(view.arms)) + np.cumsum(_firsts(view), dtype=float)
+    small = 1.0 if _named(view) else 0.5
+    # The shorter tick comes last, on top of the longer where the two agree.
+    for name, values in reversed(view.predictions.items()):
+        tick = _tick(name)
+        tick["markersize"] *= small
+        axes.plot(_positive(values), places, zorder=2.2, **tick)
+    for k, one in enumerate(view.policies):
+        style = look[one.label].line()
+        style |= {"linestyle": "none", "markersize": small * style["markersize"]}
+        aside = (k - (len(view.policies) - 1) / 2) * _DOT / row if _named(view) else 0.0
+        interval = {"color": style["color"], "linewidth": 1.0, "zorder": 2.4}
+        axes.hlines(places + aside, _positive(one.low), _positive(one.high), **interval)
+        axes.plot(_positive(one.mean), places + aside, zorder=2.5, **style)
+    return places
+
+
+def _positive(values: Floats) -> Floats:
+    """Return what a logarithmic axis can show, NaN elsewhere."""
+    return np.asarray(np.where((values > 0) & np.isfinite(values), values, np.nan))
+
+
+def _scale(view: PullsView, axes: Axes) -> None:
+    parts = [*view.predictions.values()]
+    for one in view.policies:
+        parts += [one.mean, one.low, one.high]
+    values = _positive(np.concatenate(parts))
+    values = values[np.isfinite(values)]
+    low, high = (values.min(), values.max()) if values.size else (1.0, 10.0)
+    # At least a decade, which has ticks to read.
+    margin = max(1.15, (high / low) ** 0.06, math.sqrt(10 * low / high))
+    axes.set_xscale("log")
+    axes.set_xlim(low / margin, high * margin)
+    axes.set_xticks(round_ticks(low / margin, high * margin))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+    axes.set_xlabel("pulls, log scale")
+    axes.set_ylim(max(1, len(view.arms) + sum(_firsts(view)) - 1) + 0.7, -0.5)
+
+
+def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
+    dress(axes, grid="x")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    heads = [place - 1 for place, first in zip(places.tolist(), _firsts(view), strict=True) if first]
+    clusters = list(dict.fromkeys(view.clusters))
+    room = _room(view) - _BESIDE_NAMES
+    names = [_shortened(text, room, "bold") for text in clusters]
+    if _named(view):
+        names += [_shortened(text, room) for text in view.arms]
+        axes.hlines(places, 0, 1, "#EEEEEE", linewidth=0.6, transform=axes.get_yaxis_transform(), zorder=1)
+    axes.set_yticks([*heads, *places][: len(names)], names)
+    for k, tick in enumerate(axes.get_yticklabels()):
+        tick.set_parse_math(False)
+        tick.set_fontweight("bold" if k < len(heads) else "normal")
+    for head in heads[1:]:
+        axes.axhline(head - 0.5, color="#B0B0B0", linewidth=0.6)
+    if not view.arms:
+        axes.text(0.5, 0.5, "every arm is best", ha="center", va="center", transform=axes.transAxes)
+
+
+def _shortened(text: str, room: float, weight: str = "normal") -> str:
+    lines = folded(text, room + 0.01, weight)
+    return text if len(lines) < 2 else f"{lines[0][:-1]}…"
+
+
+def _alt(view: PullsView, title: str) -> str:
+    head = f"{title}. " if title else ""
+    if not view.arms:
+        return f"{head}No pulls to show: every arm is best."
+    rounds = count_text(view.horizon, "round")
+    arms = count_text(len(view.arms), "suboptimal arm")
+    said = ", ".join(f"{one.label} {regret_text(one.mean.sum())}" for one in view.policies)
+    told = " and ".join(f"{regret_text(n.sum())} ({name})" for name, n in view.predictions.items())
+    return f"{head}Mean pulls of {arms} in {rounds}, in all: {said}. Predicted: {told}."

@@ -1,0 +1,308 @@
+"""Clusters on a number line: which arms belong together, how far they spread, and what was declared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from clusterbandits.clusters import Clusters
+from clusterbandits.report.picture import Picture, picture
+from clusterbandits.report.style import (
+    BLUE,
+    GREEN,
+    LETTERS,
+    MARKERS,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    WIDTH,
+    Entry,
+    dress,
+    number_text,
+    panel,
+    settings,
+    text_width,
+)
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.tables import cell
+from clusterbandits.validate import Described, invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from clusterbandits.partition import Label
+
+    Floats = NDArray[np.float64]
+
+_WIDE_ENOUGH: dict[str, Any] = {"color": "#000000", "linewidth": 1.2}
+_TOO_SMALL: dict[str, Any] = {"color": "#B00000", "linewidth": 2.2}
+_COLOURS = (GREEN, VERMILLION, BLUE, PURPLE, ORANGE, SKY)
+_LEFT = 4.0
+_MOST_SHADED = 4
+_MOST_SAID = 6
+#: Brackets may leave so many times the spread of all means free on either side; longer ones get arrows.
+_REACH = 0.6
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Where the parts of a row lie, in millimetres from its upper edge."""
+
+    height: float
+    #: Whether there is room for the labels of arms.
+    labelled: bool
+    top: float
+    dots: float
+    bottom: float
+    bracket: float
+    words: float = 2.2
+
+
+_TALL = _Row(height=17.0, labelled=True, top=7.9, dots=9.8, bottom=11.7, bracket=13.6)
+_LOW = _Row(height=11.0, labelled=False, top=4.6, dots=6.2, bottom=7.8, bracket=9.2)
+_MOST_TALL = 8
+
+
+@dataclass(frozen=True, eq=False)
+class SpanRow:
+    """One cluster: its arms in order of their means, and what was declared of it."""
+
+    name: str
+    means: Floats
+    labels: tuple[str, ...]
+    #: None where nothing was declared.
+    width: float | None
+    #: Whether the means spread wider than declared.
+    violated: bool
+    #: For every arm, the other clusters in whose span it lies.
+    visits: tuple[tuple[str, ...], ...]
+
+    @property
+    def low(self) -> float:
+        """The lowest mean."""
+        return float(self.means[0])
+
+    @property
+    def high(self) -> float:
+        """The highest mean."""
+        return float(self.means[-1])
+
+    @property
+    def bracket(self) -> tuple[float, float]:
+        """The declared width, laid around the middle of the span."""
+        half = math.nan if self.width is None else self.width / 2
+        middle = (self.low + self.high) / 2
+        return middle - half, middle + half
+
+    @property
+    def text(self) -> str:
+        """The cluster as the picture calls it."""
+        span = f"{self.name}: span {cell(round(self.high - self.low, 12))}"
+        if self.width is None:
+            return span
+        return f"{span}, width {cell(self.width)}{' is too small' if self.violated else ''}"
+
+
+def span_rows(
+    means: Sequence[Sequence[float]],
+    names: Sequence[Label],
+    widths: Sequence[float] | None = None,
+    labels: Sequence[Sequence[Label]] | None = None,
+) -> tuple[SpanRow, ...]:
+    """Return the numbers of a panel of spans; the parameters are those of ``spans_panel``.
+
+    Examples
+    --------
+    >>> rows = span_rows([[0.3, 0.7], [0.1, 0.2, 0.8]], ["red", "blue"], widths=[0.1, 0.7])
+    >>> [row.text for row in rows]
+    ['red: span 0.4, width 0.1 is too small', 'blue: span 0.7, width 0.7']
+    >>> rows[0].visits
+    (('blue',), ('blue',))
+    """
+    if len(means) != len(names):
+        given = Described(f"{len(means)} groups and {len(names)} names")
+        raise invalid("means", "spans_panel", "one group for every name", given)
+    sizes = dict(zip(names, map(len, means), strict=True))
+    clusters = Clusters(sizes, [math.inf] * len(names) if widths is None else widths)
+    fit = clusters.fits([mean for part in means for mean in part])
+    called = [f"cluster {name}" if isinstance(name, int) else name for name in clusters.names]
+    ends = [(name, min(part), max(part)) for name, part in zip(called, means, strict=True)]
+    rows = []
+    for c, part in enumerate(means):
+        values = np.array(part, dtype=float)
+        order = np.argsort(values, kind="stable")
+        own = list(range(1, len(part) + 1)) if labels is None else labels[c]
+        row = SpanRow(
+            name=called[c],
+            means=values[order],
+            labels=tuple(str(own[k]) for k in order),
+            width=None if widths is None else clusters.widths[c],
+            violated=fit.excess[c] > 0,
+            visits=tuple(_visits(called[c], values[k], ends) for k in order),
+        )
+        rows.append(row)
+    return tuple(rows)
+
+
+def _visits(name: str, mean: float, ends: list[tuple[str, float, float]]) -> tuple[str, ...]:
+    return tuple(other for other, low, high in ends if other != name and low <= mean <= high)
+
+
+def spans_panel(
+    means: Sequence[Sequence[float]],
+    names: Sequence[Label],
+    widths: Sequence[float] | None = None,
+    *,
+    name: str,
+    title: str = "",
+    labels: Sequence[Sequence[Label]] | None = None,
+) -> Picture:
+    """Return clusters on a number line as a picture: a row for each, its span as a band, its arms as dots.
+
+    An arm that also lies inside the span of another cluster is hollow. Where the declared width is smaller
+    than the span, its bracket is red and the row says so.
+
+    Parameters
+    ----------
+    means
+        The means of every cluster.
+    names
+        The name of every cluster.
+    widths
+        The declared width of every cluster, drawn as a bracket around the middle of the span.
+    name
+        Of the picture, for files and pages.
+    title
+        Stands above.
+    labels
+        What the arms of every cluster are called; by default 1, 2, … in the order of ``means``.
+    """
+    rows = span_rows(means, names, widths, labels)
+    form = _TALL if len(rows) <= _MOST_TALL else _LOW
+    with settings():
+        figure, axes = panel(form.height * len(rows), _legend(rows), title, left=_LEFT)
+        low, high = _limits(rows)
+        axes.set_xlim(low, high)
+        axes.set_ylim(form.height * len(rows), 0)
+        for k, (row, colour, marker) in enumerate(zip(rows, cycle(_COLOURS), cycle(MARKERS), strict=False)):
+            if len(rows) <= _MOST_SHADED:
+                axes.axvspan(row.low, row.high, color=colour, alpha=0.1, linewidth=0)
+            look = {"color": colour, "marker": marker, "markersize": 0.6 * LETTERS}
+            _draw(row, axes, k * form.height, form, look)
+        _dress(axes)
+        return picture(figure, name, _alt(rows, title))
+
+
+def _legend(rows: tuple[SpanRow, ...]) -> list[list[Entry]]:
+    pale = {"color": "#404040", "alpha": 0.3, "linewidth": 6}
+    notes = [Entry("span of the means", pale)]
+    hollow = {"marker": "o", "markersize": 0.6 * LETTERS, "markerfacecolor": "white", "linestyle": "none"}
+    if any(any(row.visits) for row in rows):
+        notes.append(Entry("also inside the span of another cluster", {"color": "#404040", **hollow}))
+    if any(row.width is not None and not row.violated for row in rows):
+        notes.append(Entry("declared width", _WIDE_ENOUGH))
+    if any(row.violated for row in rows):
+        notes.append(Entry("declared width, smaller than the span", _TOO_SMALL))
+    return [notes]
+
+
+def _limits(rows: tuple[SpanRow, ...]) -> tuple[float, float]:
+    low, high = min(row.low for row in rows), max(row.high for row in rows)
+    widest = max((row.width for row in rows if row.width is not None and row.width < math.inf), default=0.0)
+    reach = _REACH * (high - low) or widest
+    left = min([low, *(max(row.bracket[0], low - reach) for row in rows if row.width is not None)])
+    right = max([high, *(min(row.bracket[1], high + reach) for row in rows if row.width is not None)])
+    margin = 0.04 * (right - left) or 0.05 * max(1.0, abs(low))
+    return left - margin, right + margin
+
+
+def _draw(row: SpanRow, axes: Axes, top: float, form: _Row, look: dict[str, Any]) -> None:
+    colour = look["color"]
+    corner, size = (row.low, top + form.top), (row.high - row.low, form.bottom - form.top)
+    axes.add_patch(Rectangle(corner, *size, facecolor=colour, alpha=0.3, edgecolor=colour))
+    axes.vlines([row.low, row.high], top + form.top, top + form.bottom, color=colour, linewidth=1.0)
+    inside = np.array([bool(others) for others in row.visits])
+    for part, face in ((row.means[~inside], colour), (row.means[inside], "white")):
+        axes.plot(part, np.full(part.size, top + form.dots), linestyle="none", markerfacecolor=face, **look)
+    axes.plot([0.01], [top + form.words], transform=axes.get_yaxis_transform(), clip_on=False, **look)
+    axes.text(
+        0.03,
+        top + form.words,
+        row.text,
+        transform=axes.get_yaxis_transform(),
+        va="center_baseline",
+        weight="bold",
+        color="#B00000" if row.violated else "#000000",
+        parse_math=False,
+    )
+    if form.labelled:
+        _label(row, axes, top + form.top - 1.6)
+    if row.width is not None:
+        _bracket(row, axes, top + form.bracket)
+
+
+def _label(row: SpanRow, axes: Axes, y: float) -> None:
+    """Write the label of every arm above it, equals together, and leave out those that would overlap."""
+    low, high = axes.get_xlim()
+    scale = (WIDTH - 2 * _LEFT) / (high - low)
+    reached = -math.inf
+    for mean in np.unique(row.means):
+        text = ", ".join(row.labels[k] for k in np.flatnonzero(row.means == mean))
+        half = text_width(text) / 2
+        if (mean - low) * scale - half > reached:
+            axes.text(mean, y, text, ha="center", va="center_baseline", parse_math=False)
+            reached = (mean - low) * scale + half + 0.8
+
+
+def _bracket(row: SpanRow, axes: Axes, y: float) -> None:
+    low, high = axes.get_xlim()
+    left, right = row.bracket
+    style = _TOO_SMALL if row.violated else _WIDE_ENOUGH
+    axes.plot([max(left, low), min(right, high)], [y, y], **style)
+    for end, edge, arrow in ((left, low, "<"), (right, high, ">")):
+        beyond = end < low or end > high
+        mark: dict[str, Any] = {"marker": arrow if beyond else "|", "markersize": 5, "clip_on": False}
+        axes.plot([edge if beyond else end], [y], color=style["color"], **mark)
+
+
+def _dress(axes: Axes) -> None:
+    dress(axes, grid="x")
+    axes.grid(visible=False)
+    axes.yaxis.set_visible(False)
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(round(value, 12))))
+    axes.set_xlabel("mean")
+
+
+def _alt(rows: tuple[SpanRow, ...], title: str) -> str:
+    head = f"{title}. " if title else ""
+    told = "; ".join(
+        f"{row.name}, {count_text(row.means.size, 'arm')} from {cell(row.low)} to {cell(row.high)}"
+        for row in rows[:_MOST_SAID]
+    )
+    more = f"; and {len(rows) - _MOST_SAID} more" if len(rows) > _MOST_SAID else ""
+    said = f"{head}{count_text(len(rows), 'cluster')} on a number line: {told}{more}."
+    guests = [
+        f"arm {label} of {row.name}"
+        for row in rows
+        for label, others in zip(row.labels, row.visits, strict=True)
+        if others
+    ]
+    if guests:
+        which = ", ".join(guests) if len(guests) <= _MOST_SAID else count_text(len(guests), "arm")
+        said += f" Also inside the span of another cluster: {which}."
+    wrong = [row.name for row in rows if row.violated]
+    if wrong:
+        said += f" Declared narrower than the span: {', '.join(wrong[:_MOST_SAID])}."
+    return said
