@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.measure import Measurement, seconds
 from benchmarks.plain_loop import sample_plainly
 from clusterbandits import POLICIES, Clusters, ClusTS, Instance, simulate
-from clusterbandits.paper.figures import figures
+from clusterbandits.paper.figures import figure
 from clusterbandits.policies.protocol import kernels_for_python
 from clusterbandits.simulation.loop import Rewards
 
@@ -70,9 +70,9 @@ def _microseconds_a_draw(arms: int, width: float, clusters: int = 200) -> float:
 
 def measure() -> list[Measurement]:
     """Measure a round of every policy on Figure 4's 6 arms, Thompson beside a plain loop, and exact draws."""
-    (figure,) = figures([4])
-    instance = figure.instance
-    clusters = instance.clusters(figure.widths[0])
+    four = figure(4)
+    instance = four.instance
+    clusters = instance.clusters(four.widths[0])
     found = []
     for name in POLICIES:
         limit = 300 if name == "thompson" else None

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.measure import Measurement
 from benchmarks.plain_loop import play_plainly
 from clusterbandits import Instance, Policy, policy, random_instance, simulate
-from clusterbandits.paper.figures import figures
+from clusterbandits.paper.figures import figure
 from clusterbandits.simulation.loop import Rewards
 
 if TYPE_CHECKING:
@@ -115,9 +115,9 @@ def _first_call() -> float:
 
 def measure() -> list[Measurement]:
     """Measure Figure 4 at 10⁶ and 10¹⁰ rounds, many arms, two workers, and what others take for a round."""
-    (figure,) = figures([4])
-    instance = figure.instance
-    clusters = instance.clusters(figure.widths[0])
+    four = figure(4)
+    instance = four.instance
+    clusters = instance.clusters(four.widths[0])
     many = random_instance("scattered", [20] * 50, span=0.05, seed=1)
     found = []
     for name in _NAMES:

@@ -48,6 +48,22 @@ def whole_file(path: Path) -> Iterator[Path]:
             unfinished.unlink(missing_ok=True)
 
 
+def made_folder(folder: Path) -> list[str]:
+    """Make a folder where there is none; return the names of what is in it but for unfinished files.
+
+    What the file system refuses becomes one sentence.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        reason = (error.strerror or "an error").lower()
+        raise UnwritableFileError(
+            f"The folder '{folder}' must be writable. Got '{reason}' instead."
+        ) from None
+    return [name for name in names if not name.startswith(UNFINISHED)]
+
+
 def sweep(folder: Path) -> None:
     """Remove what processes that are no longer there left unfinished in a folder."""
     for path in folder.glob(f"{UNFINISHED}*"):

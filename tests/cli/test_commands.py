@@ -79,20 +79,6 @@ def test_bound_reads_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert [part["width"] for part in wider["clusters"]] == [0.1, 0.2]
 
 
-def test_paper_names_both_branches(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "paper")
-    assert code == 0
-    assert "Figure 3: the caption names A, the minimum is B (A = 27.24, B = 16.38)." in out
-    assert "Figure 6: the caption names B, the minimum is A (A = 40.75, B = 48.82)." in out
-    assert max(map(len, out.splitlines())) <= 80
-
-
-def test_paper_shows_chosen_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    data = json.loads(call(capsys, "paper", "--figure", "8", "--figure", "5", "--json")[1])
-    assert [one["figure"] for one in data] == [8, 8, 8, 8, 5]
-    assert [one["caption_holds"] for one in data] == [None, None, None, None, True]
-
-
 def test_means_may_begin_with_a_minus_sign(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "bound", "-0.1,0.2;0.5", "--family", "gaussian")
     assert code == 0
@@ -167,8 +153,12 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             ["paper", "--figure", "9"],
-            "'figure' parameter of paper must be a number from 2 to 8. Got 9 instead.",
+            "'figure' parameter of paper must be a number from 1 to 8. Got 9 instead.",
         ),
+        (["paper", "--runs", "1"], "'runs' parameter of paper must be a whole number of at least 2."),
+        (["paper", "--horizon", "1"], "'horizon' parameter of paper must be a whole number of at least 100."),
+        (["paper", "--a", "-1"], "'a' parameter of paper must be a number from 0 to 1000. Got -1.0 instead."),
+        (["paper", "--refresh", "0"], "'refresh' parameter of paper must be a whole number of at least 1."),
     ],
 )
 def test_bad_input_ends_with_one_sentence(
@@ -263,7 +253,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 
 def test_a_full_disk_ends_with_one_sentence() -> None:
     with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "clusterbandits", "paper"]
+        command = [sys.executable, "-m", "clusterbandits", "policies"]
         found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
     assert found.returncode == 2
     assert found.stderr == b"Error: The output must be writable. Got 'no space left on device' instead.\n"

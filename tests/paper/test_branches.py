@@ -4,13 +4,15 @@ import pytest
 
 from clusterbandits import InvalidInputError
 from clusterbandits.paper.branches import settings
-from clusterbandits.paper.figures import figures
+from clusterbandits.paper.figures import FIGURES, figure_numbers
 
 
 def test_all_figures_in_order() -> None:
-    assert [figure.number for figure in figures()] == [2, 3, 4, 5, 6, 7, 8]
-    assert [len(figure.widths) for figure in figures()] == [1, 1, 1, 1, 1, 1, 4]
+    assert [figure.number for figure in FIGURES] == [2, 3, 4, 5, 6, 7, 8]
+    assert [len(figure.widths) for figure in FIGURES] == [1, 1, 1, 1, 1, 1, 4]
     assert len(settings()) == 10
+    assert [one.name for one in settings([2, 8])][:2] == ["Figure 2", "Figure 8 [0.5, 0.9]"]
+    assert len({one.key for one in settings()}) == 10
 
 
 def test_captions_of_figures_3_and_6_name_the_wrong_branch() -> None:
@@ -31,5 +33,7 @@ def test_widths_smaller_than_spans() -> None:
 
 
 def test_unknown_figures_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"must be a number from 2 to 8. Got 1 instead"):
-        figures([2, 1])
+    with pytest.raises(InvalidInputError, match=r"must be a number from 1 to 8. Got 9 instead"):
+        figure_numbers([2, 9])
+    assert figure_numbers([8, 2, 8]) == (2, 8)
+    assert figure_numbers() == (1, 2, 3, 4, 5, 6, 7, 8)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import clusterbandits as cb
-from clusterbandits.paper.figures import figures
+from clusterbandits.paper.figures import figure
 from clusterbandits.simulation.loop import OUT_OF_TAPE, Record, Rewards, Rules, advance, new_cursor
 
 CLUSTERED = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
@@ -354,7 +354,7 @@ def test_a_million_million_rounds_take_seconds() -> None:
 
 LONG = {
     "clustered": CLUSTERED,
-    "figure 2": figures([2])[0].instance,
+    "figure 2": figure(2).instance,
     "poisson": cb.Instance([[0.5, 0.6], [1.0, 2.0]], family="poisson"),
     "exponential": cb.Instance([[0.5, 0.6], [1.0, 2.0]], family="exponential"),
 }
@@ -377,8 +377,8 @@ def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
 
 
 LAWS = {
-    "figure 2": (figures([2])[0].instance, figures([2])[0].widths[0]),
-    "figure 8": (figures([8])[0].instance, figures([8])[0].widths[0]),
+    "figure 2": (figure(2).instance, figure(2).widths[0]),
+    "figure 8": (figure(8).instance, figure(8).widths[0]),
     "poisson": (cb.Instance([[0.5, 1.0], [1.5, 2.0]], family="poisson"), (0.5, 0.6)),
     "exponential": (cb.Instance([[0.5, 1.0], [1.5, 2.0]], family="exponential"), (0.5, 0.6)),
 }

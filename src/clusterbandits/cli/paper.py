@@ -1,5 +1,6 @@
 """``clusterbandits paper``: the paper, reproduced and audited."""
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,8 +9,7 @@ import typer
 from clusterbandits.cli.options import Json
 
 if TYPE_CHECKING:
-    from clusterbandits.paper.evidence import Evidence
-    from clusterbandits.paper.play import Played
+    from clusterbandits.paper.reproduce import Reproduction
 
 
 def paper(
@@ -34,58 +34,49 @@ def paper(
     """Play the paper's figures, put its claims to the test, and write a report that opens in any browser."""
     from clusterbandits.cli.progress_bar import games_bar
     from clusterbandits.errors import SimulationInterrupted
-    from clusterbandits.paper.audit.claim import audit
-    from clusterbandits.paper.audit.claims import CLAIMS
-    from clusterbandits.paper.document import tally, write_report
-    from clusterbandits.paper.evidence import Evidence
-    from clusterbandits.paper.play import play_games
-    from clusterbandits.paper.programme import Programme
-    from clusterbandits.paper.settings import PaperSettings, claim_folder
+    from clusterbandits.paper.document import tally
+    from clusterbandits.paper.reproduce import reproduce
+    from clusterbandits.paper.settings import PaperSettings
     from clusterbandits.serial import to_json
+    from clusterbandits.tables import WIDTH
 
     settings = PaperSettings(figure or (), runs, horizon, a, refresh, seed, beyond)  # type: ignore[arg-type]
-    claim_folder(out, settings)
-    programme = Programme(settings)
     try:
-        with games_bar() as bar:
-            played = play_games(programme.games(), out, bar.listen)
-            bar.say("writing the report")
-            evidence = Evidence(programme, played.results)
-            entries = audit(CLAIMS, evidence)
-            write_report(evidence, entries, out)
+        with games_bar() as listener:
+            found = reproduce(settings, out, listener)
     except SimulationInterrupted:
         typer.echo(f"Interrupted: finished runs are kept in '{out}'; call again to go on.", err=True)
         raise typer.Exit(130) from None
     if json:
-        print(to_json(_plain(evidence, played) | {"audit": [one.to_dict() for one in entries]}, indent=2))
+        print(to_json(_plain(found), indent=2))
         return
-    print(_overview(evidence, played))
-    print(f"{tally(entries)}\nThe report: {out / 'index.html'}")
+    print(_overview(found))
+    print(f"{textwrap.fill(tally(found.entries), WIDTH)}\nThe report: {out / 'index.html'}")
 
 
-def _overview(evidence: "Evidence", played: "Played") -> str:
+def _overview(found: "Reproduction") -> str:
     from clusterbandits.paper.summary import overview
     from clusterbandits.simulation.statistics import count_text
 
-    settings = evidence.played
-    pages = [overview(settings, [evidence.figure(one) for one in settings]).text()] if settings else []
-    if played.runs:
-        fresh = played.runs - played.stored
-        kept = f"{count_text(played.stored, 'run')} were stored already" if played.stored else "none was stored"
-        pages.append(f"Played {count_text(fresh, 'run')}; {kept}.")
+    settings, figure = found.evidence.played, found.evidence.figure
+    pages = [overview(settings, [figure(one) for one in settings]).text()] if settings else []
+    if found.runs:
+        kept = f"{count_text(found.stored, 'run')} were stored already" if found.stored else "none was stored"
+        pages.append(f"Played {count_text(found.runs - found.stored, 'run')}; {kept}.")
     return "\n\n".join(pages)
 
 
-def _plain(evidence: "Evidence", played: "Played") -> dict[str, object]:
+def _plain(found: "Reproduction") -> dict[str, object]:
     from clusterbandits.paper.summary import figure_sentence, regret_records
 
-    figures = [
-        one.to_dict()
-        | {"policies": regret_records(evidence.figure(one)), "sentence": figure_sentence(evidence.figure(one))}
-        for one in evidence.played
-    ]
+    evidence = found.evidence
+    results = [(one, evidence.figure(one)) for one in evidence.played]
     return {
         "command": evidence.settings.command(),
-        "runs": {"all": played.runs, "stored": played.stored},
-        "figures": figures,
+        "runs": {"all": found.runs, "stored": found.stored},
+        "figures": [
+            one.to_dict() | {"policies": regret_records(result), "sentence": figure_sentence(result)}
+            for one, result in results
+        ],
+        "audit": [entry.to_dict() for entry in found.entries],
     }

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clusterbandits.paper.games import Game
+    from clusterbandits.paper.play import GameListener
     from clusterbandits.simulation.progress import Listener, Progress
 
 #: Seconds without a single round, after which a policy must be new to this machine.
@@ -48,31 +49,21 @@ def progress_bar() -> Iterator[Listener | None]:
         yield listen
 
 
-class GamesBar:
-    """Shows which of many games is under way, and how much of all of them is done."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-        self._task = bar.add_task("starting", total=None)
-
-    def listen(self, game: Game, progress: Progress, before: int, total: int) -> None:
-        """Show that so many runs came before this game, of so many in total."""
-        compiling = not progress.rounds_done and progress.seconds > _PATIENCE
-        doing = _COMPILING if compiling else f"instance {game.number}, {game.name}:"
-        done = before + progress.rounds_done / max(progress.rounds, 1) * progress.runs
-        self._bar.update(self._task, description=doing, total=total, completed=done)
-
-    def say(self, doing: str) -> None:
-        """Show what is done after the games."""
-        self._bar.update(self._task, description=doing)
-
-
 @contextlib.contextmanager
-def games_bar() -> Iterator[GamesBar]:
-    """Lend a bar over many games; nothing is shown where stderr is no terminal."""
+def games_bar() -> Iterator[GameListener | None]:
+    """Lend a listener that shows which of many games is under way, or None where stderr is no terminal."""
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TextColumn("runs"), BarColumn())
-    with Bar(
-        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        yield GamesBar(bar)
+    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def listen(game: Game, progress: Progress, before: int, total: int) -> None:
+            compiling = not progress.rounds_done and progress.seconds > _PATIENCE
+            done = before + progress.rounds_done / max(progress.rounds, 1) * progress.runs
+            playing = "writing the report:" if done >= total else f"instance {game.number}, {game.name}:"
+            bar.update(task, description=_COMPILING if compiling else playing, total=total, completed=done)
+
+        yield listen

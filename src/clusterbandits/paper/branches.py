@@ -83,7 +83,8 @@ def branch_table(found: Sequence[Setting]) -> Table:
             if part.violated
         ),
     ]
-    return Table(columns, tuple(map(_row, found)), notes=tuple(notes))
+    title = "What any policy must pay, and which branch of the bound decides"
+    return Table(columns, tuple(map(_row, found)), title=title, notes=tuple(notes))
 
 
 def _row(one: Setting) -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ class Evidence:
 
     programme: Programme
     results: Mapping[Game, Result]
+    _figures: dict[str, Result] = field(init=False, default_factory=dict)
 
     @property
     def settings(self) -> PaperSettings:
@@ -42,7 +43,10 @@ class Evidence:
 
     def figure(self, setting: Setting) -> Result:
         """Return the paper's policies in a figure, under their names."""
-        return self.together(self.programme.figure(setting.figure, setting.widths))
+        if setting.key not in self._figures:
+            games = self.programme.figure(setting.figure, setting.widths)
+            self._figures[setting.key] = self.together(games)
+        return self._figures[setting.key]
 
     def together(self, games: Mapping[str, Game]) -> Result:
         """Return the results of several games on one instance as one, by the names they are given here."""

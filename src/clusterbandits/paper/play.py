@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterbandits.simulation import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from clusterbandits.paper.games import Game
@@ -19,41 +18,36 @@ if TYPE_CHECKING:
     GameListener = Callable[["Game", "Progress", int, int], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Played:
-    """The results of all games, and how many of their runs had been played before."""
+class Play:
+    """Games that are played one after the other, in a folder that keeps their runs."""
 
-    results: dict[Game, Result]
-    runs: int
-    stored: int
+    def __init__(self, games: Sequence[Game], folder: Path, listener: GameListener | None = None) -> None:
+        self._games, self._folder, self._listener = games, folder, listener
+        self.results: dict[Game, Result] = {}
+        self.runs = sum(game.runs for game in games)
+        #: Runs that had been played before.
+        self.stored = 0
 
-
-def play_games(games: Sequence[Game], folder: Path, listener: GameListener | None = None) -> Played:
-    """Return every game's result; runs that the folder has are not played again."""
-    total = sum(game.runs for game in games)
-    results: dict[Game, Result] = {}
-    before = stored = 0
-    for game in games:
-        watch = _Watch(game, before, total, listener)
-        results[game] = _play(game, folder / "runs" / game.folder, watch)
-        before += game.runs
-        stored += watch.stored or 0
-    return Played(results, total, stored)
-
-
-def _play(game: Game, folder: Path, watch: _Watch) -> Result:
-    return simulate(
-        game.instance,
-        [game.learner()],
-        game.horizon,
-        game.runs,
-        game.seed,
-        clusters=game.instance.clusters(game.widths),
-        checkpoints=game.checkpoints,
-        store=folder,
-        progress=watch,
-        paired=game.paired,
-    )
+    def __iter__(self) -> Iterator[Game]:
+        """Play, and tell of every game when it is finished; runs that the folder has are not played again."""
+        before = 0
+        for game in self._games:
+            watch = _Watch(game, before, self.runs, self._listener)
+            self.results[game] = simulate(
+                game.instance,
+                [game.learner()],
+                game.horizon,
+                game.runs,
+                game.seed,
+                clusters=game.instance.clusters(game.widths),
+                checkpoints=game.checkpoints,
+                store=self._folder / "runs" / game.folder,
+                progress=watch,
+                paired=game.paired,
+            )
+            before += game.runs
+            self.stored += watch.stored or 0
+            yield game
 
 
 class _Watch:

@@ -12,9 +12,11 @@ from clusterbandits.paper.games import PAPER_POLICIES, Game, far_game, game, tex
 from clusterbandits.policies.registry import POLICIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clusterbandits.paper.settings import PaperSettings
 
-#: The figure whose widths are wrong, the one of the two-level policy, and the one with the cheapest far games.
+#: The figure whose widths are wrong, and the one that is said to be hard for the two-level policy.
 WRONG_WIDTHS, TWO_LEVEL = 8, 5
 #: The width vector of Figure 8 that is too small for the cluster of the best arm.
 MISLED: Widths = (0.4, 0.2)
@@ -36,7 +38,7 @@ class Programme:
         return tuple(one for one in FIGURES if one.number in self.settings.figures)
 
     def figure(self, figure: Figure, widths: Widths) -> dict[str, Game]:
-        """The paper's policies in a figure."""
+        """Return the games of the paper's policies in a figure."""
         common = {"a": self.settings.a, "refresh": self.settings.refresh}
         return {
             name: game(self.settings, figure, text_of(name, common), widths, paired=True)
@@ -44,7 +46,7 @@ class Programme:
         }
 
     def readings(self) -> dict[tuple[int, str, float], Game]:
-        """Clus-UCB in Figure 8 with the dangerous widths, in every way the paper can be read."""
+        """Return Clus-UCB in Figure 8 with the dangerous widths, in every way the paper can be read."""
         return {
             (refresh, leader, a): self._variant(
                 WRONG_WIDTHS, "clus-ucb", MISLED, {"a": a, "refresh": refresh, "leader": leader}
@@ -53,14 +55,14 @@ class Programme:
         }
 
     def plain_readings(self) -> dict[tuple[int, float], Game]:
-        """KL-UCB in Figure 8 with the same constants and refreshes."""
+        """Return KL-UCB in Figure 8 with the same constants and refreshes."""
         return {
             (refresh, a): self._variant(WRONG_WIDTHS, "kl-ucb", MISLED, {"a": a, "refresh": refresh})
             for refresh, _, a in READINGS
         }
 
     def clocks(self) -> dict[tuple[str, int], Game]:
-        """TLP-MEAN in Figure 5, in every way the paper can be read."""
+        """Return TLP-MEAN in Figure 5, in every way the paper can be read."""
         return {
             (clock, refresh): self._variant(
                 TWO_LEVEL,
@@ -72,7 +74,7 @@ class Programme:
         }
 
     def constants(self) -> dict[tuple[Widths, float], Game]:
-        """Clus-UCB in Figure 8 with the constant of practice and that of the proof."""
+        """Return Clus-UCB in Figure 8 with the constant of practice and that of the proof."""
         return {
             (widths, a): self._variant(WRONG_WIDTHS, "clus-ucb", widths, {"a": a})
             for widths in figure_of(WRONG_WIDTHS).widths
@@ -80,25 +82,23 @@ class Programme:
         }
 
     def rates(self) -> dict[tuple[Widths, str], Game]:
-        """Far games in Figure 8, whose large gaps make them cheap: where Theorem 2's rate is measured."""
+        """Return far games in Figure 8, whose large gaps make them cheap: there rates are measured."""
         eight = figure_of(WRONG_WIDTHS)
         return {
-            (widths, name): replace(
-                far_game(self.settings, eight, name, widths), runs=self.settings.runs
-            )
+            (widths, name): replace(far_game(self.settings, eight, name, widths), runs=self.settings.runs)
             for widths in eight.widths
             if widths != MISLED
             for name in ("kl-ucb", "clus-ucb", "tlp-mean")
         }
 
     def beyond(self, figure: Figure, widths: Widths) -> dict[str, Game]:
-        """Far games of every policy that can prove its choices."""
+        """Return the far games of every policy that can prove its choices."""
         return {name: far_game(self.settings, figure, name, widths) for name in holding_policies()}
 
     def games(self) -> tuple[Game, ...]:
-        """Every game of the run, the figures' first."""
+        """Return every game of the run, the figures' first."""
         played = {figure.number for figure in self.figures}
-        asked = [
+        asked: list[Iterable[Game]] = [
             self.figure(figure, widths).values() for figure in self.figures for widths in figure.widths
         ]
         if TWO_LEVEL in played:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.compiled import source_key
-from clusterbandits.errors import UnwritableFileError
-from clusterbandits.files import UNFINISHED, whole_file
+from clusterbandits.files import made_folder, whole_file
 from clusterbandits.paper.figures import NUMBERS, figure_numbers
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.plan import MOST_RUNS
@@ -100,12 +99,7 @@ class PaperSettings:
 
 def claim_folder(folder: Path, settings: PaperSettings) -> None:
     """Take a folder for a report: a new or empty one, or one of a report with the same settings."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
-    except OSError as error:
-        reason = (error.strerror or "an error").lower()
-        raise UnwritableFileError(f"The folder '{folder}' must be writable. Got '{reason}' instead.") from None
+    names = made_folder(folder)
     wanted = settings.remembered()
     if names and MANIFEST not in names:
         allowed = f"an empty or new folder, or one of a report, not one with '{names[0]}'"

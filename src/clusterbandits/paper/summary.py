@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterbandits.paper.audit.decide import Estimate, estimate
 from clusterbandits.simulation.statistics import count_text, round_text
-from clusterbandits.tables import Table, cell
+from clusterbandits.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,13 +83,11 @@ def figure_sentence(result: Result) -> str:
     ours = _difference(rows[OURS])
     share = abs(ours.value) / max(rows[BASE]["regret"], 1e-300)
     against = {
-        -1: f"{cell(-ours.value)} ± {ours.error:.2g} ({share:.0%}) less than KL-UCB",
-        1: f"{cell(ours.value)} ± {ours.error:.2g} ({share:.0%}) more than KL-UCB",
+        -1: f"{ours.times(-1)} ({share:.0%}) less than KL-UCB",
+        1: f"{ours} ({share:.0%}) more than KL-UCB",
         0: f"about what KL-UCB pays (difference {ours})",
     }[ours.sign()]
-    return " ".join(
-        [f"Clus-UCB pays {_regret(rows[OURS])}, {against}.", _cheapest(rows), *_ruined(result)]
-    )
+    return " ".join([f"Clus-UCB pays {_regret(rows[OURS])}, {against}.", _cheapest(rows), *_ruined(result)])
 
 
 def _cheapest(rows: dict[str, dict[str, Any]]) -> str:
@@ -128,6 +126,8 @@ def overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
         records = {row["policy"]: row for row in regret_records(result)}
         regrets = [round(float(np.asarray(records[label]["regret"])), 1) for label in result.labels]
         rows.append((setting.name, *regrets, str(_difference(records[OURS]))))
-    labels = results[0].labels if results else ()
-    notes = ("Mean regret. saved: Clus-UCB minus KL-UCB on the same rewards, ± standard error.",)
-    return Table(("figure", *labels, "clus - kl"), tuple(rows), notes=notes)
+    labels = results[0].labels
+    notes = ("Mean regret. clus − kl: Clus-UCB minus KL-UCB on the same rewards, ± standard error.",)
+    runs = f"{count_text(len(results[0].runs), 'run')} of {count_text(results[0].horizon, 'round')}"
+    title = f"What was paid in {runs}"
+    return Table(("figure", *labels, "clus − kl"), tuple(rows), title=title, notes=notes)

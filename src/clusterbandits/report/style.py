@@ -95,7 +95,7 @@ POLICY_LOOKS = {
 _TAKEN = {(look.colour, look.marker) for look in POLICY_LOOKS.values()}
 #: For names that the table above does not have, in this order.
 _SPARE = tuple(
-    Look(colour, marker)
+    Look(colour, marker, _SHORT)
     for marker in MARKERS
     for colour in (GREEN, PURPLE, ORANGE, SKY)
     if (colour, marker) not in _TAKEN
@@ -303,7 +303,7 @@ def folded(text: str, room: float, weight: str = "normal") -> list[str]:
     Examples
     --------
     >>> folded("regret against rounds", 20)
-    ['regret', 'against', 'rounds']
+    ['regret against', 'rounds']
     """
     for letters in range(max(1, len(text)), 1, -1):
         lines = textwrap.wrap(text, letters)

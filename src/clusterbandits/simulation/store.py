@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clusterbandits.errors import UnreadableFileError, UnwritableFileError
-from clusterbandits.files import UNFINISHED, sweep, whole_file
+from clusterbandits.errors import UnreadableFileError
+from clusterbandits.files import made_folder, sweep, whole_file
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.plan import Block, Plan, Played
 from clusterbandits.validate import invalid
@@ -41,17 +41,10 @@ class Store:
         self.folder, self.plan = folder, plan
         written = json.loads(plan.to_json())
         self._key = hashlib.sha256(to_json(written).encode()).hexdigest()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            names = sorted(path.name for path in folder.iterdir())
-        except OSError as error:
-            reason = (error.strerror or "an error").lower()
-            raise UnwritableFileError(
-                f"The folder '{folder}' must be writable. Got '{reason}' instead."
-            ) from None
+        names = made_folder(folder)
         if MANIFEST in names:
             self._check(_read_manifest(folder)["plan"], written)
-        elif any(not name.startswith(UNFINISHED) for name in names):
+        elif names:
             allowed = f"an empty or new folder, or one of the same plan, not one with '{names[0]}' alone"
             raise invalid("store", "simulate", allowed, str(folder))
         else:

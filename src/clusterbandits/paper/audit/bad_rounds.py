@@ -92,8 +92,8 @@ BAD_ROUNDS = (
         "bad-rounds-are-rare",
         "Section 4, first point",
         "The best arm's index is below its mean in O(log log T) rounds only.",
-        "Rounds in which the evidence against the best arm's true mean exceeds the threshold, counted in every "
-        "round of Figure 8 with widths [0.4, 0.7]; rare: log log T at most.",
+        "Rounds in which the evidence against the best arm's true mean exceeds the threshold, counted in "
+        "Figure 8 with widths [0.4, 0.7]; rare: log log T at most.",
         _rare,
         figures=(WRONG_WIDTHS,),
     ),

@@ -79,7 +79,9 @@ def audit(claims: Iterable[Claim], evidence: Evidence) -> tuple[Entry, ...]:
     return tuple(Entry(claim, claim.check(evidence)) for claim in claims if claim.applies(evidence.figures))
 
 
-def by_cases(holding: Collection[object], failing: Collection[object], undecided: Collection[object]) -> Verdict:
+def by_cases(
+    holding: Collection[object], failing: Collection[object], undecided: Collection[object]
+) -> Verdict:
     """Return the verdict on a claim about several cases: with a condition where it holds for some only."""
     if failing:
         return Verdict.CONDITION if holding else Verdict.FAILS

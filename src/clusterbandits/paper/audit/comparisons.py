@@ -151,8 +151,8 @@ COMPARISONS = (
         "tlp-mean-poor-in-figure-5",
         "Section 5; caption of Figure 5",
         "TLP-MEAN performs poorly in Figure 5: it cannot tell a poor cluster with one good arm.",
-        "Final regret of TLP-MEAN against KL-UCB's, with exact indices and with the paper's refresh, with both "
-        "clocks inside clusters. Poor: more than KL-UCB, which knows no clusters.",
+        "Final regret of TLP-MEAN against KL-UCB's, with exact indices and with the paper's refresh, with "
+        "both clocks inside clusters. Poor: more than KL-UCB, which knows no clusters.",
         _tlp_mean_poor,
         figures=(TWO_LEVEL,),
     ),

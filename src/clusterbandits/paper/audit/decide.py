@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
+from scipy.special import stdtrit
 
 from clusterbandits.simulation.statistics import plus_minus, standard_error
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -48,8 +49,6 @@ class Estimate(NamedTuple):
 
     def reach(self, cases: int = 1) -> float:
         """Return half the width of its confidence interval: Student's t times the error."""
-        from scipy.special import stdtrit
-
         if self.runs < 2 or math.isnan(self.error):
             return math.inf
         return float(stdtrit(self.runs - 1, 1 - LEVEL / 2 / max(cases, 1)) * self.error)
@@ -60,6 +59,7 @@ def estimate(values: Floats) -> Estimate:
 
     Examples
     --------
+    >>> import numpy as np
     >>> estimate(np.array([1.0, 2.0, 3.0])).sign(), estimate(np.array([-1.0, 1.0])).sign()
     (1, 0)
     """

@@ -21,9 +21,9 @@ def audit_markdown(entries: Sequence[Entry], settings: PaperSettings) -> str:
     )
     parts = [
         "# The audit: every checkable claim of the paper",
-        f"Made by `{settings.command()}`, which writes it to `report/audit.md`. Every verdict is computed from "
-        "the data of that run; where the error of the data leaves a claim open, it says *not decided*. Claims "
-        "about several cases must hold in all of them together with 95 % confidence.",
+        f"Made by `{settings.command()}`, which writes it to `report/audit.md`. Every verdict is computed "
+        "from the data of that run; where the error of the data leaves a claim open, it says *not decided*. "
+        "Claims about several cases must hold in all of them together with 95 % confidence.",
         markdown_table(summary),
         *map(_entry, entries),
     ]
@@ -48,14 +48,14 @@ def _strong(entry: Entry) -> str:
 
 
 def markdown_table(table: Table) -> str:
-    """Return a table in Markdown.
+    r"""Return a table in Markdown.
 
     Examples
     --------
     >>> print(markdown_table(Table(("case", "regret"), (("a|b", 12.5),))))
     | case | regret |
     |---|---|
-    | a\\|b | 12.50 |
+    | a\|b | 12.50 |
     """
     lines = [table.columns, *(tuple(map(cell, row)) for row in table.rows)]
     rows = ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]

@@ -79,9 +79,7 @@ def _rate_table(rates: Mapping[str, Measured]) -> Table:
 
 
 def _far(evidence: Evidence) -> list[Setting]:
-    return [
-        one for one in evidence.played if one.figure.number == WRONG_WIDTHS and one.widths != MISLED
-    ]
+    return [one for one in evidence.played if one.figure.number == WRONG_WIDTHS and one.widths != MISLED]
 
 
 def _regret_rate(evidence: Evidence, setting: Setting, policy: str) -> Estimate:
@@ -245,8 +243,8 @@ RATES = (
         "constant-5-needed",
         "Algorithm 1",
         "Clus-UCB takes a constant a of at least 5.",
-        "Final regret of Clus-UCB in Figure 8 with a = 0 and a = 5, where no width misleads; needed: a = 0 pays "
-        "more.",
+        "Final regret of Clus-UCB in Figure 8 with a = 0 and a = 5, where no width misleads; needed: a = 0 "
+        "pays more.",
         _small_constant_suffices,
         figures=(WRONG_WIDTHS,),
     ),

@@ -51,21 +51,27 @@ def judge_linear(growths: Mapping[str, Estimate], regrets: Mapping[str, Estimate
     The first words of a reading, up to a comma, are what readings are counted by.
     """
     several = len(growths)
-    linear = [name for name, one in growths.items() if one.value >= LINEAR and one.minus(0.5).sign(several) > 0]
+    linear = [
+        name for name, one in growths.items() if one.value >= LINEAR and one.minus(0.5).sign(several) > 0
+    ]
     slow = [name for name, one in growths.items() if one.minus(LINEAR).sign(several) < 0]
     if linear:
         verdict = Verdict.CONDITION if slow else Verdict.HOLDS
     else:
         verdict = Verdict.FAILS if len(slow) == several else Verdict.UNDECIDED
     told = {name: "yes" if name in linear else "no" if name in slow else "cannot tell" for name in growths}
-    rows = tuple((name, str(regrets[name]), f"n^{one.value:.2f}", told[name]) for name, one in growths.items())
+    rows = tuple(
+        (name, str(regrets[name]), f"n^{one.value:.2f}", told[name]) for name, one in growths.items()
+    )
     groups = {name: name.partition(",")[0] for name in growths}
     counts = [
         f"{sum(groups[name] == group for name in linear)} of {list(groups.values()).count(group)} readings "
         f"with {group} indices"
         for group in dict.fromkeys(groups.values())
     ]
-    return Finding(verdict, f"Linear in {listed(counts)}.", Table(("reading", "regret", "grows as", "linear"), rows))
+    return Finding(
+        verdict, f"Linear in {listed(counts)}.", Table(("reading", "regret", "grows as", "linear"), rows)
+    )
 
 
 def judge_harmless(pairs: Mapping[str, tuple[Estimate, Estimate]]) -> Finding:
@@ -155,8 +161,8 @@ WIDTHS = (
         "only-the-best-cluster-matters",
         "Section 6",
         "It is enough that the width of the cluster with the best arm is not too small.",
-        "Paired difference of final regret, Clus-UCB minus KL-UCB, wherever that is so; enough: certainly not a "
-        "tenth more.",
+        "Paired difference of final regret, Clus-UCB minus KL-UCB, wherever that is so; enough: certainly "
+        "not a tenth more.",
         _best_cluster_suffices,
         among=(2, 4, 5, 6, 7, 8),
     ),
@@ -172,8 +178,8 @@ WIDTHS = (
         "best-cluster-under-estimated",
         "Section 6; Figure 8",
         "Declaring the best arm's cluster too narrow can cost linear regret.",
-        f"Figure 8 with widths {list(MISLED)}: final regret and its growth over the last decade (n^1: linear), "
-        "with exact indices and refreshed every 50 rounds, with both readings of c_max, with a = 0 and 5.",
+        f"Figure 8 with widths {list(MISLED)}: final regret and its growth over the last decade (n^1: linear);"
+        " exact indices or refreshed every 50 rounds, both readings of c_max, a = 0 and 5.",
         _misled,
         figures=(WRONG_WIDTHS,),
     ),
@@ -181,8 +187,8 @@ WIDTHS = (
         "refresh-is-harmless",
         "Section 5",
         "Looking at indices only every 50 rounds saves time, and is not said to change results.",
-        "Final regret with exact indices and with indices refreshed every 50 rounds; harmless: at most a tenth "
-        "more.",
+        "Final regret with exact indices and with indices refreshed every 50 rounds; harmless: at most a "
+        "tenth more.",
         _refresh_harmless,
         figures=(5, WRONG_WIDTHS),
     ),

@@ -41,6 +41,8 @@ from clusterbandits.policies.steering import outweighs
 _RISE, _CURVATURE = 1.0 / 16.0, 1.0 / 64.0
 #: The most by which the logarithm of the round may grow under one certificate.
 _LONGEST = 0.1
+#: Rounds without pay that a lead must outlast for a certificate to be tried: most of shorter ones fail.
+_WORTHWHILE = 2.0
 _ROUNDING = 1e-12
 _MOST_TRIES = 20
 
@@ -100,7 +102,7 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
     lead = _budget(state, level, mates) - own
     if not (lead > 0.0 and 0.0 < w < math.inf):
         return False
-    if mean < w and lead < 0.5 * level and lead < _price(state.law, mean, w)[0]:
+    if mean < w and lead < 0.5 * level and lead < _WORTHWHILE * _price(state.law, mean, w)[0]:
         return False
     renew(state, level)
     rival, _ = highest_rival(state.lines, arm, level)
@@ -111,7 +113,7 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
         if reach == 0:
             return False
         # Another rival rises faster than the highest one does today.
-        reach //= 8
+        reach //= 64
     return True
 
 

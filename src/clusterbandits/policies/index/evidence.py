@@ -109,6 +109,8 @@ def clustered_index(state: IndexState, arm: int, level: float, width: float) -> 
         closer = _between(state.law, low, high)
         if 0.0 < slope < math.inf:
             newton = q - (evidence - level) / slope
+            if abs(newton - q) <= _RESOLUTION * abs(q):
+                return newton
             # Where F is not convex, Newton's steps may go to and fro for ever: each must be shorter.
             if low < newton < high and abs(newton - q) <= _SHORTER * move:
                 closer = newton

@@ -140,9 +140,9 @@ def select(state: TwoLevelState, n: int) -> int:
     if memory[UNPULLED] > 0:
         return first_unpulled(state.pulls)
     if n >= memory[UNTIL]:
-        last = memory[LAST]
-        memory[CHOSEN] = last if last != NOBODY and certain(state, last, n, 1) else _choose(state, n)
-        memory[UNTIL] = n + state.refresh
+        if memory[LAST] == NOBODY or not certain(state, memory[LAST], n, 1):
+            memory[LAST] = _choose(state, n)
+        memory[CHOSEN], memory[UNTIL] = memory[LAST], n + state.refresh
     return int(memory[CHOSEN])
 
 
@@ -157,8 +157,7 @@ def _choose(state: TwoLevelState, n: int) -> int:
     best = largest(state.cluster_scores, state.cluster_pulls)
     own_level = threshold(state.cluster_pulls[best], state.a) if state.own_clock else level
     state.levels[CLUSTERS], state.levels[MATES] = level, own_level
-    state.memory[LAST] = _best_arm(state, best, own_level)
-    return int(state.memory[LAST])
+    return _best_arm(state, best, own_level)
 
 
 @kernel

@@ -19,6 +19,8 @@ class TwoLevelPolicy(Policy):
         state = cast("TwoLevelState", self._live)
         clocks = state.cluster_pulls if state.own_clock else [self._next_round] * state.cluster_pulls.size
         return [
-            float(score(state, float(total) / int(pulls), int(pulls), threshold(int(clocks[int(c)]), state.a)))
+            float(
+                score(state, float(total) / int(pulls), int(pulls), threshold(int(clocks[int(c)]), state.a))
+            )
             for total, pulls, c in zip(state.totals, state.pulls, state.cluster, strict=True)
         ]

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clusterbandits import InvalidInputError
+from clusterbandits.errors import UnwritableFileError
+from clusterbandits.paper.settings import MANIFEST, PaperSettings, claim_folder
+
+
+def test_the_command_makes_the_same_settings_again() -> None:
+    assert PaperSettings().command() == "clusterbandits paper"
+    chosen = PaperSettings(figures=[8, 2], runs=4, horizon=20_000, a=5, refresh=50, seed=3, beyond=True)
+    assert chosen.command() == (
+        "clusterbandits paper --figure 2 --figure 8 --runs 4 --horizon 20000 --a 5 --refresh 50 --seed 3 --beyond"
+    )
+
+
+def test_far_games_are_ten_thousand_times_as_long() -> None:
+    assert PaperSettings().far_horizon == 10**10
+    assert (PaperSettings().far_runs, PaperSettings(runs=5).far_runs) == (24, 5)
+
+
+def test_a_folder_is_claimed_once_and_again(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "report"
+    claim_folder(folder, PaperSettings(figures=[2]))
+    before = (folder / MANIFEST).read_bytes()
+    claim_folder(folder, PaperSettings(figures=[8], beyond=True))
+    assert (folder / MANIFEST).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (PaperSettings(runs=47), "same runs."),
+        (PaperSettings(horizon=10**5, seed=1), "same horizon, seed."),
+        (PaperSettings(a=5, refresh=50), "same a, refresh."),
+    ],
+)
+def test_other_settings_are_refused_by_name(tmp_path: Path, other: PaperSettings, named: str) -> None:
+    claim_folder(tmp_path, PaperSettings())
+    before = (tmp_path / MANIFEST).read_bytes()
+    with pytest.raises(InvalidInputError) as found:
+        claim_folder(tmp_path, other)
+    assert named in str(found.value)
+    assert "'out' parameter of paper" in str(found.value)
+    assert (tmp_path / MANIFEST).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST]
+
+
+def test_runs_of_other_kernels_are_refused(tmp_path: Path) -> None:
+    claim_folder(tmp_path, PaperSettings())
+    data = json.loads((tmp_path / MANIFEST).read_text())
+    (tmp_path / MANIFEST).write_text(json.dumps(data | {"kernels": "0" * 16}))
+    with pytest.raises(InvalidInputError, match="same kernels"):
+        claim_folder(tmp_path, PaperSettings())
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": "another"}', "\x00"])
+def test_a_foreign_manifest_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(InvalidInputError, match="must be a folder whose 'settings.json' is that of a report"):
+        claim_folder(tmp_path, PaperSettings())
+    assert (tmp_path / MANIFEST).read_text() == text
+
+
+def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(InvalidInputError, match="not one with 'thesis.tex'"):
+        claim_folder(tmp_path, PaperSettings())
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_in_the_way_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "report").touch()
+    with pytest.raises(UnwritableFileError, match="must be writable. Got 'file exists' instead"):
+        claim_folder(tmp_path / "report", PaperSettings())
