@@ -1,13 +1,14 @@
-# make paper   set up, then the main job        make test    set up, then every test
+# make paper   set up, then report/index.html   make test    set up, then every test
 # make check   lint, types, import contract     make bench   the measured claims
 # make league  every policy on every problem: league/results.json, docs/league.md
+# make audit   the paper again, and docs/audit.md from it
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 # Both names: pip reads the first for the package and, before 25.3, for its build; later pips read the second for the build.
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PYTHON) -m pip --python $(BIN)/python install -qq
 
-.PHONY: setup paper test check format bench league clean
+.PHONY: setup paper audit test check format bench league clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -21,6 +22,9 @@ $(READY): pyproject.toml constraints.txt
 
 paper: setup
 	@$(BIN)/clusterbandits paper
+
+audit: paper
+	cp report/audit.md docs/audit.md
 
 test: setup
 	$(BIN)/pytest --numprocesses auto

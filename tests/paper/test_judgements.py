@@ -28,12 +28,16 @@ def measured(value: float, error: float, predicted: float) -> rates.Measured:
     return rates.Measured(Estimate(value, error, 48), predicted)
 
 
+def result_of(rounds: list[int], pulls: list[list[list[list[int]]]]) -> Result:
+    return Result(Instance([[0.5], [0.75]]), ("x",), np.array(rounds), np.array(pulls))
+
+
 def test_an_estimate_is_decided_by_students_t() -> None:
-    # t(3, 0.975) = 3.1824, t(3, 0.9875) = 4.1765
-    assert Estimate(3.2, 1, 4).sign() == 1
-    assert Estimate(-3.1, 1, 4).sign() == 0
-    assert Estimate(-4.1, 1, 4).sign(cases=2) == 0
-    assert Estimate(-4.2, 1, 4).sign(cases=2) == -1
+    # t(3, 0.995) = 5.8409, t(3, 0.9975) = 7.4533
+    assert Estimate(5.9, 1, 4).sign() == 1
+    assert Estimate(-5.8, 1, 4).sign() == 0
+    assert Estimate(-7.4, 1, 4).sign(cases=2) == 0
+    assert Estimate(-7.5, 1, 4).sign(cases=2) == -1
     assert Estimate(9, math.nan, 1).sign() == 0
 
 
@@ -110,7 +114,7 @@ def test_linear_growth() -> None:
 def test_growth_is_the_exponent_of_the_last_decade() -> None:
     rounds = [100, 1000, 10_000]
     pulls = [[[[int(0.1 * n), n - int(0.1 * n)] for n in rounds], [[n // 5, n - n // 5] for n in rounds]]]
-    found = widths.growth(Result(Instance([[0.5], [0.75]]), ["x"], rounds, pulls))
+    found = widths.growth(result_of(rounds, pulls))
     assert found.value == pytest.approx(1.0)
     assert found.error == pytest.approx(0.0, abs=1e-12)
 
@@ -146,7 +150,7 @@ def test_a_ratio_has_the_error_of_both() -> None:
 
 def test_rates_are_measured_over_two_decades() -> None:
     rounds = [1, 10, 100, 1000]
-    result = Result(Instance([[0.5], [0.75]]), ["x"], rounds, [[[[0, n] for n in rounds]]])
+    result = result_of(rounds, [[[[0, n] for n in rounds]]])
     values = np.array([[5.0, 7.0, 8.0, 9.0]])
     assert rates.per_log_n(values, result).tolist() == pytest.approx([2 / math.log(100)])
 
@@ -189,7 +193,7 @@ def test_claims_are_put_to_the_test_where_their_figures_were_played() -> None:
     evidence = Evidence(Programme(PaperSettings(figures=[1])), {})
     entries = audit([claim(), claim(figures=(8,))], evidence)
     assert [entry.to_dict()["verdict"] for entry in entries] == ["holds"]
-    text = audit_markdown(entries, evidence.settings)
+    text = audit_markdown(entries, evidence)
     assert "Verdict: **holds**." in text
     assert "`clusterbandits paper --figure 1`" in text
 

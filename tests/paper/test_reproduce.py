@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -152,7 +151,7 @@ def test_a_claim_made_false_on_purpose_does_not_hold(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def killed(tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
+def killed(tmp_path: Path) -> tuple[Path, list[str]]:
     """A folder whose report was killed in the middle of its games."""
     folder, arguments = tmp_path / "killed", ["--figure", "2", "--runs", "8", "--horizon", "40000"]
     command = [sys.executable, "-m", "clusterbandits", "paper", *arguments, "--out", str(folder)]
@@ -162,7 +161,7 @@ def killed(tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    yield folder, arguments
+    return folder, arguments
 
 
 def test_a_killed_report_is_finished_to_the_same_bits(killed: tuple[Path, list[str]], tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ def test_the_command_makes_the_same_settings_again() -> None:
     assert PaperSettings().command() == "clusterbandits paper"
     chosen = PaperSettings(figures=[8, 2], runs=4, horizon=20_000, a=5, refresh=50, seed=3, beyond=True)
     assert chosen.command() == (
-        "clusterbandits paper --figure 2 --figure 8 --runs 4 --horizon 20000 --a 5 --refresh 50 --seed 3 --beyond"
+        "clusterbandits paper --figure 2 --figure 8 --runs 4 --horizon 20000 --a 5 --refresh 50 --seed 3 "
+        "--beyond"
     )
 
 
@@ -61,19 +62,21 @@ def test_runs_of_other_kernels_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", '{"format": "another"}', "\x00"])
 def test_a_foreign_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
-    with pytest.raises(InvalidInputError, match="must be a folder whose 'settings.json' is that of a report"):
+    with pytest.raises(
+        InvalidInputError, match=r"must be a folder whose 'settings.json' is that of a report"
+    ):
         claim_folder(tmp_path, PaperSettings())
     assert (tmp_path / MANIFEST).read_text() == text
 
 
 def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(InvalidInputError, match="not one with 'thesis.tex'"):
+    with pytest.raises(InvalidInputError, match=r"not one with 'thesis.tex'"):
         claim_folder(tmp_path, PaperSettings())
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_file_in_the_way_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "report").touch()
-    with pytest.raises(UnwritableFileError, match="must be writable. Got 'file exists' instead"):
+    with pytest.raises(UnwritableFileError, match=r"must be writable. Got 'file exists' instead"):
         claim_folder(tmp_path / "report", PaperSettings())

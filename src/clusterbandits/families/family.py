@@ -197,13 +197,7 @@ class Bernoulli(Family):
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
-        # A byte decides 255 of 256 rewards; the others are decided by what is left of the mean.
-        known, left = divmod(256.0 * mean, 1.0)
-        byte = np.frombuffer(rng.bytes(count), dtype=np.uint8)
-        rewards = (byte < known).astype(np.float64)
-        open_ones = np.flatnonzero(byte == known)
-        rewards[open_ones] = rng.random(open_ones.size) < left
-        return rewards
+        return (rng.random(count) < mean).astype(np.float64)
 
 
 @dataclass(frozen=True)

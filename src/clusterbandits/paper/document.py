@@ -56,7 +56,7 @@ def _brief(entries: Sequence[Entry]) -> Section:
     """Return the claims that do not simply hold."""
     worst_first = (Verdict.FAILS, Verdict.CONDITION, Verdict.UNDECIDED)
     rows = tuple(
-        (str(verdict), entry.claim.says, entry.finding.measured)
+        (str(verdict), f"{entry.claim.where}: {entry.claim.says}", entry.finding.measured)
         for verdict in worst_first
         for entry in entries
         if entry.finding.verdict == verdict
@@ -79,7 +79,7 @@ def write_report(page: Page, evidence: Evidence, entries: Sequence[Entry], folde
     audit = [entry.to_dict() for entry in entries]
     texts = {
         "audit.json": to_json({"command": evidence.settings.command(), "audit": audit}, indent=2) + "\n",
-        "audit.md": audit_markdown(entries, evidence.settings),
+        "audit.md": audit_markdown(entries, evidence),
         "index.html": render_page(page),
     }
     for name, text in texts.items():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.paper.branches import branch_table
 from clusterbandits.paper.beyond import far_result, meets_sentence, rate_overview, rate_table
+from clusterbandits.paper.branches import branch_table
 from clusterbandits.paper.figures import SPANS, Figure
 from clusterbandits.paper.summary import BASE, OURS, conditions, figure_sentence, overview, regret_table
 from clusterbandits.report.page import Section

@@ -139,7 +139,7 @@ def _owner(labels: tuple[str, ...], bound: str) -> str:
     return next((label for label in labels if policy_name(label) == name), labels[0])
 
 
-def regret_panel(  # noqa: PLR0913
+def regret_panel(
     result: Result,
     bound: RegretBound | None = None,
     *,

@@ -127,7 +127,7 @@ COMPARISONS = (
         "clus-ucb-below-kl-ucb",
         "Section 5",
         "Clus-UCB pays less than KL-UCB in all experiments.",
-        "Paired difference of final regret, Clus-UCB minus KL-UCB, in Figures 2 to 7; 95 % for all together.",
+        "Paired difference of final regret, Clus-UCB minus KL-UCB, in Figures 2 to 7; 99 % for all together.",
         _clus_below_kl,
         among=COMPARED,
     ),

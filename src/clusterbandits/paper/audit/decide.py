@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 #: The chance, at most, that any of the comparisons behind one verdict is wrong.
-LEVEL = 0.05
+LEVEL = 0.01
 
 
 class Estimate(NamedTuple):

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterbandits.paper.summary import overview
 from clusterbandits.tables import Table, cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterbandits.paper.audit.claim import Entry
-    from clusterbandits.paper.settings import PaperSettings
+    from clusterbandits.paper.evidence import Evidence
 
 
-def audit_markdown(entries: Sequence[Entry], settings: PaperSettings) -> str:
-    """Return every claim with its verdict, a summary first."""
+def audit_markdown(entries: Sequence[Entry], evidence: Evidence) -> str:
+    """Return what was paid and every claim with its verdict, a summary first."""
+    played = evidence.played
+    paid = [overview(played, [evidence.figure(one) for one in played])] if played else []
     summary = Table(
         ("claim", "where", "verdict"),
         tuple((f"[{e.claim.says}](#{e.claim.key})", e.claim.where, _strong(e)) for e in entries),
     )
     parts = [
         "# The audit: every checkable claim of the paper",
-        f"Made by `{settings.command()}`, which writes it to `report/audit.md`. Every verdict is computed "
-        "from the data of that run; where the error of the data leaves a claim open, it says *not decided*. "
-        "Claims about several cases must hold in all of them together with 95 % confidence.",
+        f"Made by `{evidence.settings.command()}`, which writes it to `report/audit.md`. Every verdict is "
+        "computed from the data of that run; where the error of the data leaves a claim open, it says *not "
+        "decided*. Claims about several cases must hold in all of them together with 99 % confidence.",
+        *(f"{table.title}:\n\n{markdown_table(table)}\n\n{' '.join(table.notes)}" for table in paid),
         markdown_table(summary),
         *map(_entry, entries),
     ]

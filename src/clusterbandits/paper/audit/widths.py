@@ -178,8 +178,8 @@ WIDTHS = (
         "best-cluster-under-estimated",
         "Section 6; Figure 8",
         "Declaring the best arm's cluster too narrow can cost linear regret.",
-        f"Figure 8 with widths {list(MISLED)}: final regret and its growth over the last decade (n^1: linear);"
-        " exact indices or refreshed every 50 rounds, both readings of c_max, a = 0 and 5.",
+        f"Figure 8 with widths {list(MISLED)}: final regret and its growth over the last decade (n^1 is "
+        "linear); exact indices or refreshed every 50 rounds, both readings of c_max, a = 0 and 5.",
         _misled,
         figures=(WRONG_WIDTHS,),
     ),
