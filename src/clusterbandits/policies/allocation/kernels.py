@@ -15,7 +15,7 @@ from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import divergence_above, rise
 from clusterbandits.families.law import BERNOULLI, Law
 from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
-from clusterbandits.policies.gallop import CERTAIN, UNPULLED, gallop, take_in
+from clusterbandits.policies.gallop import CERTAIN, OWN, UNPULLED, fresh_memory, gallop, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
 from clusterbandits.policies.leader import first_unpulled, leader_of, smallest
 from clusterbandits.policies.protocol import KERNELS, Kernels
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 #: The place in memory of the number of rounds that explored.
-EXPLORED = 2
+EXPLORED = OWN
 _MARGIN = 1e-12
 
 
@@ -65,7 +65,7 @@ def fresh_state(
         start=layout.start,
         widths=np.array(widths, dtype=np.float64),
         alarm=fresh_alarm(law, layout, widths, settings["alarm"], settings["alarm_level"]),
-        memory=np.array([arms, 1, 0], dtype=np.int64),
+        memory=fresh_memory(arms, 0),
         needed=np.zeros(arms),
         scores=np.zeros(arms),
     )

@@ -10,7 +10,7 @@ import numpy as np
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import Law
 from clusterbandits.families.posterior import draw_mean
-from clusterbandits.policies.gallop import UNPULLED, take_in
+from clusterbandits.policies.gallop import UNPULLED, fresh_memory, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
 from clusterbandits.policies.leader import first_unpulled, leader_of
 from clusterbandits.policies.protocol import KERNELS, Kernels, one_round
@@ -50,7 +50,7 @@ def fresh_state(
         totals=np.zeros(arms),
         order=layout.order,
         start=layout.start,
-        memory=np.array([arms, 1], dtype=np.int64),
+        memory=fresh_memory(arms),
         rng=rng,
     )
 

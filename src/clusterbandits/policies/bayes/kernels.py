@@ -13,7 +13,7 @@ from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
 from clusterbandits.policies.bayes.envelope import Cells, fresh_cells
 from clusterbandits.policies.bayes.hierarchy import POINTS, draw_prior
 from clusterbandits.policies.bayes.restricted import Beliefs, draw_group
-from clusterbandits.policies.gallop import UNPULLED, take_in
+from clusterbandits.policies.gallop import UNPULLED, fresh_memory, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
 from clusterbandits.policies.leader import first_unpulled
 from clusterbandits.policies.misfit import Group
@@ -77,7 +77,7 @@ def fresh_state(
         start=layout.start,
         widths=np.array(widths, dtype=np.float64),
         alarm=fresh_alarm(law, layout, widths, settings["alarm"], settings["alarm_level"]),
-        memory=np.array([arms, 1], dtype=np.int64),
+        memory=fresh_memory(arms),
         rng=rng,
         cells=fresh_cells(len(members), arms, max(map(len, members))),
         known_pulls=np.zeros(arms),

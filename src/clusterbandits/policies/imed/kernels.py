@@ -17,7 +17,7 @@ from clusterbandits.compiled import kernel
 from clusterbandits.families.calculus import divergence_above, rise
 from clusterbandits.families.law import BERNOULLI, Law
 from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
-from clusterbandits.policies.gallop import CERTAIN, UNPULLED, gallop, take_in
+from clusterbandits.policies.gallop import CERTAIN, KEPT, UNPULLED, fresh_memory, gallop, keeps, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
 from clusterbandits.policies.leader import first_unpulled, leader_of, slack, smallest
 from clusterbandits.policies.protocol import KERNELS, Kernels
@@ -72,7 +72,7 @@ def fresh_state(
         alarm=fresh_alarm(
             law, layout, widths, settings.get("alarm", "ignore"), settings.get("alarm_level", 1.0)
         ),
-        memory=np.array([arms, 1], dtype=np.int64),
+        memory=fresh_memory(arms),
         scores=np.zeros(arms),
         sums=np.zeros(len(members)),
     )
@@ -122,10 +122,18 @@ def score(state: ImedState, arm: int, best: float) -> float:
 
 
 @kernel
-def select(state: ImedState, _n: int) -> int:
-    """Return the arm with the smallest H, or the one that refutes its cluster at the least cost."""
+def select(state: ImedState, n: int) -> int:
+    """Return the first arm never pulled, the one before where it is certain, or the best one."""
     if state.memory[UNPULLED] > 0:
         return first_unpulled(state.pulls)
+    if not keeps(state, n):
+        state.memory[KEPT] = _choose(state)
+    return int(state.memory[KEPT])
+
+
+@kernel
+def _choose(state: ImedState) -> int:
+    """Return the arm with the smallest H, or the one that refutes its cluster at the least cost."""
     leader = leader_of(state.pulls, state.totals)
     best = state.totals[leader] / state.pulls[leader]
     add_up(state, best)

@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import Law, upper
-from clusterbandits.policies.gallop import CERTAIN, UNPULLED, gallop, take_in
+from clusterbandits.policies.gallop import CERTAIN, KEPT, UNPULLED, fresh_memory, gallop, keeps, take_in
 from clusterbandits.policies.leader import first_unpulled, largest
 from clusterbandits.policies.protocol import KERNELS, Kernels
 
@@ -41,7 +41,7 @@ def fresh_state(law: Law, kind: int, parameter: float, arms: int) -> ScoreState:
         parameter=float(parameter),
         pulls=np.zeros(arms, dtype=np.int64),
         totals=np.zeros(arms),
-        memory=np.array([arms, 1], dtype=np.int64),
+        memory=fresh_memory(arms),
         scores=np.zeros(arms),
     )
 
@@ -72,13 +72,15 @@ def score_of(state: ScoreState, arm: int, n: int) -> float:
 
 @kernel
 def select(state: ScoreState, n: int) -> int:
-    """Return the arm with the largest score."""
+    """Return the arm with the largest score: the one before where no other can have come near."""
     if state.memory[UNPULLED] > 0:
         return first_unpulled(state.pulls)
-    if state.kind != KL_UCB_PLUS:
-        for arm in range(state.pulls.size):
-            state.scores[arm] = score_of(state, arm, n)
-    return largest(state.scores, state.pulls)
+    if not keeps(state, n):
+        if state.kind != KL_UCB_PLUS:
+            for arm in range(state.pulls.size):
+                state.scores[arm] = score_of(state, arm, n)
+        state.memory[KEPT] = largest(state.scores, state.pulls)
+    return int(state.memory[KEPT])
 
 
 @kernel

@@ -9,7 +9,16 @@ import numpy as np
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import EXPONENTIAL, Law, divergence, upper, variance
-from clusterbandits.policies.gallop import CERTAIN, UNPULLED, gallop, take_in
+from clusterbandits.policies.gallop import (
+    CERTAIN,
+    KEPT,
+    OWN,
+    UNPULLED,
+    fresh_memory,
+    gallop,
+    keeps,
+    take_in,
+)
 from clusterbandits.policies.index.evidence import threshold
 from clusterbandits.policies.layout import NOBODY, Floats, Ints, layout_of
 from clusterbandits.policies.leader import first_unpulled, largest
@@ -18,8 +27,8 @@ from clusterbandits.policies.protocol import KERNELS, Kernels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: More places in the memory: the arm whose rivals are known, the arm of the last choice, and until when.
-LAST, CHOSEN, UNTIL = range(2, 5)
+#: Places in the memory: the arm of the last choice, and until when it is kept.
+CHOSEN, UNTIL = OWN, OWN + 1
 #: The two contests, by their places in ``TwoLevelState.levels``.
 CLUSTERS, MATES = range(2)
 _MARGIN = 1e-12
@@ -76,7 +85,7 @@ def fresh_state(
         cluster=layout.cluster,
         order=layout.order,
         start=layout.start,
-        memory=np.array([arms, 1, NOBODY, NOBODY, 0], dtype=np.int64),
+        memory=fresh_memory(arms, NOBODY, 0),
         cluster_pulls=np.zeros(len(members), dtype=np.int64),
         scores=np.zeros(arms),
         rates=np.zeros(arms),
@@ -140,9 +149,9 @@ def select(state: TwoLevelState, n: int) -> int:
     if memory[UNPULLED] > 0:
         return first_unpulled(state.pulls)
     if n >= memory[UNTIL]:
-        if memory[LAST] == NOBODY or not certain(state, memory[LAST], n, 1):
-            memory[LAST] = _choose(state, n)
-        memory[CHOSEN], memory[UNTIL] = memory[LAST], n + state.refresh
+        if not keeps(state, n):
+            memory[KEPT] = _choose(state, n)
+        memory[CHOSEN], memory[UNTIL] = memory[KEPT], n + state.refresh
     return int(memory[CHOSEN])
 
 
@@ -184,7 +193,7 @@ def certain(state: TwoLevelState, arm: int, n: int, rounds: int) -> bool:
 
     Nothing about rivals has changed since they were last solved for but the threshold.
     """
-    if state.memory[LAST] != arm:
+    if state.memory[KEPT] != arm:
         return False
     c, spent = state.cluster[arm], rounds - 1
     together, early, late = state.cluster_pulls[c], threshold(n, state.a), threshold(n + spent, state.a)
@@ -223,8 +232,8 @@ def update(state: TwoLevelState, arm: int, pulls: int, total: float) -> None:
     """Add to the statistics of the arm and of its cluster."""
     take_in(state, arm, pulls, total)
     state.cluster_pulls[state.cluster[arm]] += pulls
-    if arm != state.memory[LAST]:
-        state.memory[LAST] = NOBODY
+    if arm != state.memory[KEPT]:
+        state.memory[KEPT] = NOBODY
 
 
 CERTAIN[TwoLevelState] = certain
