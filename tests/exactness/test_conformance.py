@@ -64,6 +64,21 @@ def test_online_equals_compiled(name: str, problem: Problem) -> None:
     assert cb.play(policy, tape).tolist() == asked
 
 
+@pytest.mark.parametrize("name", ["tlp-mean:refresh=7", "tlp-max:refresh=7", "ucbc:refresh=7"])
+def test_choices_kept_for_several_rounds_survive_saving(name: str) -> None:
+    instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+    tape = (np.random.default_rng(5).random((5, 120)) < instance.means[:, None]).astype(float)
+    policy = cb.policy(name, instance.clusters())
+    path = cb.play(policy, tape).tolist()
+    assert path == cb.play(policy, tape, stepwise=True).tolist()
+    assert {len(set(path[start : start + 7])) for start in range(5, 117, 7)} == {1}
+    for arm in path:
+        policy = cb.Policy.from_json(policy.to_json())
+        assert policy.ask() == arm
+        policy = cb.Policy.from_json(policy.to_json())
+        policy.tell(arm, float(tape[arm, policy.pulls[arm]]))
+
+
 @pytest.mark.parametrize(("name", "problem"), CASES, ids=lambda part: getattr(part, "name", part))
 def test_saved_policies_go_on_where_they_were(name: str, problem: Problem) -> None:
     tape = problem.tape(4, ROUNDS)

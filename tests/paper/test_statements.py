@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from clusterbandits import Instance, regret_bound
-from clusterbandits.paper.audit import captions, concentration, lower_bound
+from clusterbandits.paper.audit import captions, concentration, lower_bound, program, samples
 from clusterbandits.paper.audit.captions import CAPTIONS
 from clusterbandits.paper.audit.claim import Claim, Verdict
 from clusterbandits.paper.audit.concentration import CONCENTRATION
-from clusterbandits.paper.audit.lower_bound import LOWER_BOUND, beside, ladder, paper_bounds, suboptimal
+from clusterbandits.paper.audit.lower_bound import LOWER_BOUND
+from clusterbandits.paper.audit.samples import beside, ladder, paper_bounds, suboptimal
 from clusterbandits.paper.branches import settings
 from clusterbandits.paper.figures import FIGURES, figure
 
@@ -82,27 +83,27 @@ def test_bound_below_classical() -> None:
 
 def test_closed_form() -> None:
     right, wrong = part(4), replace(part(4), lower=1.001 * part(4).lower)
-    assert lower_bound.closed_form([right]).verdict is HOLDS
-    assert lower_bound.closed_form([wrong]).verdict is FAILS
-    assert lower_bound.closed_form([right, wrong]).verdict is CONDITION
+    assert program.closed_form([right]).verdict is HOLDS
+    assert program.closed_form([wrong]).verdict is FAILS
+    assert program.closed_form([right, wrong]).verdict is CONDITION
 
 
 def test_program_is_solved() -> None:
-    spent = lower_bound.program(part(7))
+    spent = program.program(part(7))
     assert spent == pytest.approx([part(7).B, 0, 0])
-    assert math.fsum(lower_bound.program(part(2))) == pytest.approx(part(2).A, rel=1e-12)
+    assert math.fsum(program.program(part(2))) == pytest.approx(part(2).A, rel=1e-12)
 
 
 def test_worst_arm_alone() -> None:
-    assert lower_bound.worst_arm_alone([part(3)]).verdict is HOLDS
-    assert lower_bound.worst_arm_alone([replace(part(2), branch="B")]).verdict is FAILS
-    assert lower_bound.worst_arm_alone([part(2)]).verdict is UNDECIDED
+    assert program.worst_arm_alone([part(3)]).verdict is HOLDS
+    assert program.worst_arm_alone([replace(part(2), branch="B")]).verdict is FAILS
+    assert program.worst_arm_alone([part(2)]).verdict is UNDECIDED
 
 
 def test_infimum() -> None:
     right, wrong = part(2), replace(part(2), width=0.05)
-    assert lower_bound.infimum([right]).verdict is HOLDS
-    assert lower_bound.infimum([wrong]).verdict is FAILS
+    assert program.infimum([right]).verdict is HOLDS
+    assert program.infimum([wrong]).verdict is FAILS
 
 
 def test_trivial_widths() -> None:
@@ -155,7 +156,7 @@ def test_finite_divergence() -> None:
 
 
 def test_random_problems_have_true_widths() -> None:
-    exact, wide = lower_bound.random_bounds("exact"), lower_bound.random_bounds("wide")
+    exact, wide = samples.random_bounds("exact"), lower_bound.random_bounds("wide")
     assert not any(bound.violated for bound in (*exact, *wide))
     for one, other in zip(exact, wide, strict=True):
         assert all(a.width <= b.width for a, b in zip(one.clusters, other.clusters, strict=True))
@@ -275,4 +276,4 @@ def test_near_optimality() -> None:
 def test_divergence_agrees_with_the_family() -> None:
     means = np.array([0.1, 0.35, 0.6])
     bound = regret_bound(Instance([means.tolist(), [0.7]]))
-    assert lower_bound.bernoulli(means, 0.7) == pytest.approx(bound.clusters[0].divergences)
+    assert samples.bernoulli(means, 0.7) == pytest.approx(bound.clusters[0].divergences)

@@ -13,7 +13,8 @@ import pytest
 from clusterbandits import InvalidInputError
 from clusterbandits.errors import UnwritableFileError
 from clusterbandits.report.picture import Picture, inline_svg, picture, save_picture
-from clusterbandits.report.style import Entry, panel, settings
+from clusterbandits.report.sheet import Entry, panel
+from clusterbandits.report.style import settings
 
 ALT = 'Two "dots" <here> & there'
 

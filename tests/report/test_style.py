@@ -9,19 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from clusterbandits.policies.registry import POLICIES
-from clusterbandits.report.style import (
-    POLICY_LOOKS,
-    WIDTH,
-    Entry,
-    folded,
-    looks,
-    panel,
-    policy_name,
-    render,
-    round_ticks,
-    settings,
-    text_width,
-)
+from clusterbandits.report.sheet import WIDTH, Entry, folded, panel, text_width
+from clusterbandits.report.style import POLICY_LOOKS, looks, policy_name, render, round_ticks, settings
 
 
 def seen(look: Any) -> tuple[str, str]:

@@ -10,19 +10,16 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from clusterbandits.report.picture import Picture, picture
+from clusterbandits.report.sheet import Entry, folded, panel, text_width
 from clusterbandits.report.style import (
     LETTERS,
-    Entry,
     Look,
     dress,
-    folded,
     looks,
     number_text,
-    panel,
     regret_text,
     round_ticks,
     settings,
-    text_width,
 )
 from clusterbandits.simulation.results import BAND_LEVEL
 from clusterbandits.simulation.statistics import bootstrap_means, count_text

@@ -12,14 +12,13 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from clusterbandits.report.picture import Picture, picture
 from clusterbandits.report.regret_plot import PolicyCurve, bound_slopes, policy_curves
+from clusterbandits.report.sheet import Entry, panel
 from clusterbandits.report.style import (
     BOUND_STYLES,
     LETTERS,
-    Entry,
     dress,
     looks,
     number_text,
-    panel,
     policy_name,
     regret_text,
     round_ticks,

@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.report.picture import Picture, picture
+from clusterbandits.report.sheet import WIDTH, Entry, panel, text_width
 from clusterbandits.report.style import (
     BLUE,
     GREEN,
@@ -22,13 +23,9 @@ from clusterbandits.report.style import (
     PURPLE,
     SKY,
     VERMILLION,
-    WIDTH,
-    Entry,
     dress,
     number_text,
-    panel,
     settings,
-    text_width,
 )
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import cell

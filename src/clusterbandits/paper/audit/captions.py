@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterbandits.bounds import regret_bound
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
-from clusterbandits.paper.audit.lower_bound import share
+from clusterbandits.paper.audit.samples import share
 from clusterbandits.paper.branches import Setting, settings
 from clusterbandits.paper.figures import FIGURES, Figure, figure
 from clusterbandits.tables import cell

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict
-from clusterbandits.paper.audit.lower_bound import (
+from clusterbandits.paper.audit.samples import (
     ROUNDING,
     bernoulli,
     paper_bounds,

@@ -2,105 +2,38 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterbandits.bounds import ClusterBound, RegretBound, regret_bound
 from clusterbandits.families import as_family
-from clusterbandits.generators import random_instance
-from clusterbandits.instance import Instance
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
-from clusterbandits.paper.branches import settings
+from clusterbandits.paper.audit.claim import Claim, Finding, Verdict
+from clusterbandits.paper.audit.program import closed_form, infimum, worst_arm_alone
+from clusterbandits.paper.audit.samples import (
+    ROUNDING,
+    Ladder,
+    bernoulli,
+    beside,
+    best_beside,
+    different,
+    everything,
+    grids,
+    ladders,
+    paper_bounds,
+    programs,
+    random_bounds,
+    share,
+    suboptimal,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
-
-#: One cluster with growing widths.
-Ladder: TypeAlias = tuple[ClusterBound, ...]
-
-#: Relative differences below this are those of rounding.
-ROUNDING = 1e-9
-_PROBLEMS = 1000
-_SEED = 2025
-_GRID = np.linspace(0.05, 0.95, 10)
-
-
-def bernoulli(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Return d(x, y) for means inside (0, 1), straight from its definition."""
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    result: Floats = x * np.log(x / y) + (1 - x) * np.log((1 - x) / (1 - y))
-    return result
-
-
-def share(results: Iterable[bool]) -> Verdict:
-    """Return the verdict on cases that hold or do not; undecided without a case."""
-    cases = list(results)
-    none = [] if cases else ["none"]
-    return by_cases(["true"] * sum(cases), ["false"] * (len(cases) - sum(cases)), none)
-
-
-@functools.cache
-def paper_bounds() -> tuple[RegretBound, ...]:
-    """Return the bounds of every setting of the figures."""
-    return tuple(one.bound for one in settings())
-
-
-@functools.cache
-def random_bounds(widths: Literal["exact", "wide"]) -> tuple[RegretBound, ...]:
-    """Return the bounds of random problems whose widths are their spans, or up to 4 times those."""
-    factors = np.random.default_rng(_SEED + 1).uniform(1, 4, size=(_PROBLEMS, 3))
-    return tuple(
-        regret_bound(
-            instance, instance.clusters(instance.spans if widths == "exact" else _times(factor, instance))
-        )
-        for factor, instance in zip(factors, _instances(), strict=True)
-    )
-
-
-@functools.cache
-def _instances() -> tuple[Instance, ...]:
-    rng = np.random.default_rng(_SEED)
-    sizes = [rng.integers(1, 5, size=rng.integers(2, 4)).tolist() for _ in range(_PROBLEMS)]
-    return tuple(random_instance("scattered", s, rng.uniform(0, 0.3, len(s)).tolist(), rng) for s in sizes)
-
-
-def _times(factors: Floats, instance: Instance) -> list[float]:
-    return [float(factor) * span for factor, span in zip(factors, instance.spans, strict=False)]
-
-
-def suboptimal(bounds: Iterable[RegretBound]) -> list[ClusterBound]:
-    """Return the clusters that hold no best arm."""
-    return [part for bound in bounds for part in bound.clusters if part.branch != "classical"]
-
-
-def _spread(parts: Iterable[ClusterBound], count: int) -> list[ClusterBound]:
-    """Return the first clusters of different means; one of several with the same means."""
-    different = {tuple(part.means): part for part in parts if part.span > 0}
-    return list(different.values())[:count]
-
-
-def beside(groups: Sequence[Sequence[float]], best: float, widths: Sequence[float]) -> Ladder:
-    """Return the bounds of clusters that compete with a single best arm."""
-    instance = Instance([*map(list, groups), [best]])
-    return regret_bound(instance, instance.clusters([*widths, 1.0])).clusters[:-1]
-
-
-def ladder(part: ClusterBound, steps: int = 40) -> Ladder:
-    """Return a cluster with widths from 0 to beyond all its gaps, its span among them."""
-    widths = sorted({*np.linspace(0, 1.1 * part.gaps.max(), steps).tolist(), part.span})
-    return beside([part.means.tolist()] * len(widths), _best(part), widths)
-
-
-def _best(part: ClusterBound) -> float:
-    return float(part.means[0] + part.gaps[0])
+    from clusterbandits.bounds import ClusterBound, RegretBound
 
 
 def finite_divergence(means: ArrayLike) -> Finding:
@@ -127,58 +60,11 @@ def below_classical(bounds: Sequence[RegretBound]) -> Finding:
     return Finding(verdict, told + why * bool(equal))
 
 
-def closed_form(parts: Sequence[ClusterBound]) -> Finding:
-    """Compare min(A, B) with the value of the linear program."""
-    apart = [abs(part.lower / math.fsum(program(part)) - 1) for part in parts]
-    told = f"{len(parts)} clusters: largest relative difference {max(apart):.1g}."
-    return Finding(share(one <= ROUNDING for one in apart), told)
-
-
-def worst_arm_alone(parts: Sequence[ClusterBound]) -> Finding:
-    """Ask whether the program pulls the lowest arm alone where the second term is the minimum."""
-    second = [part for part in parts if part.branch == "B" and part.span > 0]
-    alone = [program(part)[int(part.means.argmin())] >= (1 - ROUNDING) * part.lower for part in second]
-    told = f"The second term is the minimum in {len(second)} of {len(parts)} clusters"
-    return Finding(share(alone), f"{told}; only the worst arm is pulled in {sum(alone)} of these.")
-
-
-@functools.cache
-def program(part: ClusterBound) -> tuple[float, ...]:
-    """Return what the linear program of the proof spends on each arm, by HiGHS."""
-    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, and needed here only
-
-    # In units of cost, x = a c, and scaled: the solver's tolerances are absolute.
-    told = (np.diag(part.alpha) + part.b) / part.gaps
-    ones, scale = np.ones(len(part.gaps)), told.max()
-    return tuple((linprog(ones, A_ub=-told / scale, b_ub=-ones, method="highs").x / scale).tolist())
-
-
-def infimum(parts: Sequence[ClusterBound], seed: int = 1) -> Finding:
-    """Minimise the evidence over bad instances by brute force and compare with the constraint."""
-    rng = np.random.default_rng(seed)
-    apart = []
-    for part in parts:
-        weights = rng.exponential(size=len(part.means))
-        raised = int(rng.integers(len(part.means)))
-        stated = float(weights @ part.b + weights[raised] * part.alpha[raised])
-        apart.append(abs(_least_evidence(part, weights, raised) / stated - 1))
-    told = f"{len(parts)} clusters with random weights: largest relative difference {max(apart):.1g}."
-    return Finding(share(one <= ROUNDING for one in apart), told)
-
-
-def _least_evidence(part: ClusterBound, weights: Floats, raised: int) -> float:
-    """Minimise Σ C d(μ, λ) over windows [x, x + β] that hold all λ and reach the best mean."""
-    best = _best(part)
-    start = best - part.width + (1 - best) * np.linspace(0, 0.999, 500)[:, None]
-    moved = np.clip(part.means, start, start + part.width)
-    moved[:, raised] = np.maximum(start[:, 0], best)
-    return float((bernoulli(part.means, moved) @ weights).min())
-
-
 def no_knowledge(parts: Sequence[ClusterBound]) -> Finding:
     """Ask whether the first term is the classical sum and the second infinite."""
     apart = [
-        _difference(part.A, float(np.sum(part.gaps / bernoulli(part.means, _best(part))))) for part in parts
+        _difference(part.A, float(np.sum(part.gaps / bernoulli(part.means, best_beside(part)))))
+        for part in parts
     ]
     infinite = [part.B is not None and math.isinf(part.B) for part in parts]
     told = f"{len(parts)} clusters: first term the classical one up to {max(apart):.1g}, relatively"
@@ -190,7 +76,7 @@ def one_arm_in_effect(parts: Sequence[ClusterBound]) -> Finding:
     """Ask whether both terms are those of a single arm."""
     apart = []
     for part in parts:
-        single = float(part.gaps[0] / bernoulli(part.means[0], _best(part)))
+        single = float(part.gaps[0] / bernoulli(part.means[0], best_beside(part)))
         apart.append(max(_difference(part.A, single), _difference(part.B, single)))
     told = f"{len(parts)} clusters of 1 to {max(len(part.arms) for part in parts)} arms"
     told += f": both terms those of one arm up to {max(apart):.1g}, relatively."
@@ -246,7 +132,7 @@ def mates_matter(parts: Sequence[ClusterBound]) -> Finding:
 def _top_term(part: ClusterBound, raised: float) -> float:
     means = part.means.copy()
     means[part.means.argmin()] += raised * part.gaps.max()
-    changed = beside([means.tolist()], _best(part), [part.width])[0]
+    changed = beside([means.tolist()], best_beside(part), [part.width])[0]
     return float(changed.clus_ucb_allocation[part.means.argmax()])
 
 
@@ -264,32 +150,6 @@ def _fall(rates: list[float]) -> float:
     return max(0.0, *(1 - later / before for before, later in itertools.pairwise(rates)))
 
 
-def _everything() -> list[RegretBound]:
-    return [*paper_bounds(), *random_bounds("exact"), *random_bounds("wide")]
-
-
-def _programs() -> list[ClusterBound]:
-    return [*suboptimal(paper_bounds()), *suboptimal(random_bounds("exact"))[:200]]
-
-
-@functools.cache
-def _ladders() -> tuple[Ladder, ...]:
-    own, random = (_spread(suboptimal(bounds), 50) for bounds in (paper_bounds(), random_bounds("exact")))
-    return tuple(map(ladder, [*own, *random]))
-
-
-def _grids(width: float, *, equal: bool) -> list[ClusterBound]:
-    """Return clusters of means on a grid, all alike or in all combinations, with best means on it too."""
-    parts: list[ClusterBound] = []
-    for best in _GRID[3::3]:
-        below = [float(mean) for mean in _GRID if mean < best]
-        alike = [[mean] * size for mean in below for size in range(1, 5)]
-        mixed = [list(group) for size in range(1, 4) for group in itertools.combinations(below, size)]
-        groups = alike if equal else mixed
-        parts += beside(groups, float(best), [width] * len(groups))
-    return parts
-
-
 LOWER_BOUND = (
     Claim(
         "divergence-finite",
@@ -304,7 +164,7 @@ LOWER_BOUND = (
         "An arm's exploration term depends on the means of the others in its cluster.",
         "Move the lowest mean a little and see whether the highest arm's term changes.",
         lambda _evidence: mates_matter(
-            [*suboptimal(paper_bounds()), *_spread(suboptimal(random_bounds("wide")), 100)]
+            [*suboptimal(paper_bounds()), *different(suboptimal(random_bounds("wide")), 100)]
         ),
     ),
     Claim(
@@ -312,28 +172,28 @@ LOWER_BOUND = (
         "Section 3, remark 2",
         "The clustered bound is always lower than the classical one.",
         "Compare them in the figures and in random problems with exact and wider widths.",
-        lambda _evidence: below_classical(_everything()),
+        lambda _evidence: below_classical(everything()),
     ),
     Claim(
         "optimal-cluster-classical",
         "Section 3, remark 3",
         "Arms of the optimal cluster pay the classical term: its structure makes no difference.",
         "Compute what their mates tell about them, b, in the figures and in random problems.",
-        lambda _evidence: optimal_cluster(_everything()),
+        lambda _evidence: optimal_cluster(everything()),
     ),
     Claim(
         "second-term-worst-arm",
         "Section 3, remark 4",
         "Where the second term is the minimum, only the worst arm of the cluster is pulled.",
         "Look at the solution of the linear program there.",
-        lambda _evidence: worst_arm_alone(_programs()),
+        lambda _evidence: worst_arm_alone(programs()),
     ),
     Claim(
         "loose-first-tight-second",
         "Section 3, remark 4",
         "Loose clusters tend to have the first term as the minimum, tight ones the second.",
         "Widen the figures' suboptimal clusters and random ones step by step, from 0.",
-        lambda _evidence: loose_and_tight(_ladders()),
+        lambda _evidence: loose_and_tight(ladders()),
     ),
     Claim(
         "first-term-common",
@@ -353,34 +213,34 @@ LOWER_BOUND = (
         "Section 3, remark 5",
         "With width 1 a cluster's first term is the classical one, its second infinite.",
         "Compute both on a grid of means.",
-        lambda _evidence: no_knowledge(_grids(1.0, equal=False)),
+        lambda _evidence: no_knowledge(grids(1.0, equal=False)),
     ),
     Claim(
         "width-zero",
         "Section 3, remark 6",
         "With width 0 and equal means both terms are those of one arm.",
         "Compute both on a grid of means.",
-        lambda _evidence: one_arm_in_effect(_grids(0.0, equal=True)),
+        lambda _evidence: one_arm_in_effect(grids(0.0, equal=True)),
     ),
     Claim(
         "narrower-is-better",
         "Section 6",
         "A smaller width of a suboptimal cluster can only improve the bound.",
         "Widen the figures' suboptimal clusters and random ones step by step, from 0.",
-        lambda _evidence: narrower_is_better(_ladders()),
+        lambda _evidence: narrower_is_better(ladders()),
     ),
     Claim(
         "constraint-is-infimum",
         "Appendix, proof of Theorem 1",
         "The hardest bad instance raises one arm to the best mean, its mates only as far as needed.",
         "Search all bad instances of a cluster for the least evidence, with random numbers of pulls.",
-        lambda _evidence: infimum(_programs()),
+        lambda _evidence: infimum(programs()),
     ),
     Claim(
         "closed-form-solves-program",
         "Appendix, proof of Theorem 1",
         "The smaller of the two terms is the value of the linear program.",
         "Solve it by HiGHS for the figures' suboptimal clusters and 200 random ones.",
-        lambda _evidence: closed_form(_programs()),
+        lambda _evidence: closed_form(programs()),
     ),
 )

@@ -1,9 +1,9 @@
-"""What KL-UCB, Clus-UCB and their kin share: what they remember between rounds, and their reasons."""
+"""What KL-UCB, Clus-UCB and their kin share: their reasons."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from clusterbandits.families.law import lower, upper
 from clusterbandits.policies.explanation import ArmView, Explanation
@@ -11,19 +11,18 @@ from clusterbandits.policies.index import kernels
 from clusterbandits.policies.index.evidence import index, mates_shares, threshold
 from clusterbandits.policies.index.race import follow_leader, leading_width
 from clusterbandits.policies.index.state import HELD, LAST, UNPULLED, UNTIL, IndexState
-from clusterbandits.policies.layout import NOBODY
-from clusterbandits.policies.policy import Policy
-from clusterbandits.validate import MOST_ROUNDS, check_keys, whole
+from clusterbandits.policies.refreshing import RefreshingPolicy
 
 if TYPE_CHECKING:
     from clusterbandits.partition import Label
-    from clusterbandits.policies.protocol import State
 
 __all__ = ["IndexPolicy", "kernels"]
 
 
-class IndexPolicy(Policy):
+class IndexPolicy(RefreshingPolicy):
     """A policy that pulls the arm with the largest index."""
+
+    places = (LAST, UNTIL, HELD)
 
     def explain(self) -> Explanation:
         """Return, for every arm, its index in the next round and what it is made of.
@@ -73,29 +72,3 @@ class IndexPolicy(Policy):
 
     def _widen(self, c: int) -> None:
         kernels.widen(cast("IndexState", self._live), c)
-
-    def _remember_choice(self, state: State) -> None:
-        chosen, kept = cast("IndexState", state).memory, cast("IndexState", self._live).memory
-        kept[LAST], kept[UNTIL], kept[HELD] = chosen[LAST], chosen[UNTIL], NOBODY
-
-    def _forget_cancelled(self) -> None:
-        state = cast("IndexState", self._live)
-        if state.memory[UNTIL] - state.refresh >= self._next_round:
-            state.memory[LAST], state.memory[UNTIL] = NOBODY, 0
-
-    def _last_choice(self) -> dict[str, Any]:
-        memory = cast("IndexState", self._live).memory
-        last = int(memory[LAST])
-        return {"last": None if last == NOBODY else self.clusters.arms[last], "until": int(memory[UNTIL])}
-
-    def _check_choice(self, data: object, owner: str) -> None:
-        check_keys(["last", "until"], owner, data)
-        choice = cast("dict[str, Any]", data)
-        if choice["last"] is not None:
-            self._number(choice["last"], owner)
-        whole("until", owner, choice["until"], least=0, most=2 * MOST_ROUNDS)
-
-    def _restore_choice(self, data: dict[str, Any]) -> None:
-        memory = cast("IndexState", self._live).memory
-        if data.get("last") is not None:
-            memory[LAST], memory[UNTIL] = self._numbers[data["last"]], int(data["until"])

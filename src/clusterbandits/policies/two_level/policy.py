@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from clusterbandits.policies.gallop import KEPT
 from clusterbandits.policies.index.evidence import threshold
-from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.two_level.kernels import score
+from clusterbandits.policies.refreshing import RefreshingPolicy
+from clusterbandits.policies.two_level.kernels import CHOSEN, UNTIL, score
 
 if TYPE_CHECKING:
     from clusterbandits.policies.two_level.kernels import TwoLevelState
 
 
-class TwoLevelPolicy(Policy):
+class TwoLevelPolicy(RefreshingPolicy):
     """A policy that chooses a cluster, then an arm in it."""
+
+    places = (CHOSEN, UNTIL, KEPT)
 
     def _scores(self) -> list[float]:
         state = cast("TwoLevelState", self._live)

@@ -1,0 +1,172 @@
+"""A sheet to draw on: axes of a fixed size, words above and a legend below them."""
+
+from __future__ import annotations
+
+import functools
+import textwrap
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.textpath import text_to_path
+from matplotlib.transforms import Affine2D
+
+from clusterbandits.report.style import LETTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+#: Sizes in millimetres.
+WIDTH = 100.0
+_EDGE = 2.0
+_LEFT = 13.0
+_ROW = 3.8
+_HANDLE = 8.0
+_GAP = 4.0
+_ACROSS = WIDTH - 2 * _EDGE
+_ROUNDING = 1e-6
+#: From the axes to the legend: ticks, their numbers, and what the axis shows.
+_BETWEEN = 10.5
+_MILLIMETRES_A_POINT = 25.4 / 72
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of a legend; one without keywords for a handle is a remark and stands alone."""
+
+    text: str
+    handle: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """An entry with its words folded, and its place: rows from the top, millimetres from the left."""
+
+    entry: Entry
+    lines: tuple[str, ...]
+    row: float
+    left: float
+
+
+def panel(
+    height: float,
+    blocks: Sequence[Sequence[Entry]],
+    title: str = "",
+    words: str = "",
+    left: float = _LEFT,
+) -> tuple[Figure, Axes]:
+    """Return a figure 100 mm wide with bare axes, words above and a legend below them.
+
+    Margins are fixed: measuring every letter for them takes longer than the drawing.
+
+    Parameters
+    ----------
+    height
+        Of the axes, in millimetres.
+    blocks
+        The legend; every block has as many columns as there is room for.
+    title, words
+        Stand above, the title in bold; both are folded where they are too long.
+    left
+        Room for what is written left of the axes, in millimetres.
+    """
+    head = [(line, "bold") for line in folded(title, _ACROSS, weight="bold")]
+    head += [(line, "normal") for line in folded(words, _ACROSS)]
+    placed, rows = _placed(blocks)
+    legend = _EDGE + rows * _ROW
+    below, above = legend + _BETWEEN, 2 * _EDGE + len(head) * _ROW
+    tall = below + height + above
+    figure = Figure(figsize=(WIDTH / 25.4, tall / 25.4))
+    across = WIDTH - left - 2 * _EDGE
+    axes = figure.add_axes((left / WIDTH, below / tall, across / WIDTH, height / tall))
+    for k, (line, weight) in enumerate(head):
+        write(figure, _EDGE, tall - _EDGE - (k + 0.5) * _ROW, line, weight=weight)
+    for one in placed:
+        _place(figure, one, legend)
+    return figure, axes
+
+
+def _placed(blocks: Sequence[Sequence[Entry]]) -> tuple[list[_Placed], float]:
+    placed: list[_Placed] = []
+    row = 0.0
+    for block in blocks:
+        widths = [text_width(entry.text) + _handle(entry) for entry in block]
+        columns = _columns(widths)
+        row += 0 if block[0].handle else 0.3
+        for start in range(0, len(block), len(columns)):
+            left, most = _EDGE, 1
+            for entry, width in zip(block[start:], columns, strict=False):
+                lines = tuple(folded(entry.text, width - _handle(entry)))
+                placed.append(_Placed(entry, lines, row, left))
+                left, most = left + width + _GAP, max(most, len(lines))
+            row += most
+    return placed, row
+
+
+def _columns(widths: list[float]) -> list[float]:
+    """Return the widths of as many columns as fit, filled row by row."""
+    for many in range(len(widths), 1, -1):
+        columns = [max(widths[k::many]) + _ROUNDING for k in range(many)]
+        if sum(columns) + _GAP * (many - 1) <= _ACROSS:
+            return columns
+    return [_ACROSS]
+
+
+def _handle(entry: Entry) -> float:
+    return _HANDLE if entry.handle else 0.0
+
+
+def _place(figure: Figure, one: _Placed, top: float) -> None:
+    middle = top - (one.row + 0.5) * _ROW
+    if one.entry.handle:
+        x = np.array([one.left, one.left + _HANDLE / 2 - 0.5, one.left + _HANDLE - 1])
+        keywords = {
+            "markevery": [1],
+            "solid_capstyle": "butt",
+            "transform": millimetres(figure),
+        } | one.entry.handle
+        figure.add_artist(Line2D(x, [middle] * 3, **keywords))
+    for k, line in enumerate(one.lines):
+        write(figure, one.left + _handle(one.entry), middle - k * _ROW, line)
+
+
+def write(figure: Figure, x: float, y: float, text: str, **keywords: Any) -> None:
+    """Write into a figure at so many millimetres from its left and lower edges, dollars and all."""
+    place = {"transform": millimetres(figure), "va": "center_baseline", "parse_math": False}
+    figure.text(x, y, text, **(place | keywords))
+
+
+def millimetres(figure: Figure) -> Any:
+    """Return the transform from millimetres."""
+    return Affine2D().scale(1 / 25.4) + figure.dpi_scale_trans
+
+
+def text_width(text: str, weight: str = "normal") -> float:
+    """Return how many millimetres a line of text takes."""
+    return _width(text, weight) * _MILLIMETRES_A_POINT
+
+
+@functools.lru_cache(maxsize=4096)
+def _width(text: str, weight: str) -> float:
+    font = FontProperties(family="DejaVu Sans", size=LETTERS, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+def folded(text: str, room: float, weight: str = "normal") -> list[str]:
+    """Return text as lines that fit into so many millimetres.
+
+    Examples
+    --------
+    >>> folded("regret against rounds", 20)
+    ['regret against', 'rounds']
+    """
+    for letters in range(max(1, len(text)), 1, -1):
+        lines = textwrap.wrap(text, letters)
+        if all(text_width(line, weight) <= room for line in lines):
+            return lines
+    return textwrap.wrap(text, 1)
