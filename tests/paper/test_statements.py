@@ -156,7 +156,7 @@ def test_finite_divergence() -> None:
 
 
 def test_random_problems_have_true_widths() -> None:
-    exact, wide = samples.random_bounds("exact"), lower_bound.random_bounds("wide")
+    exact, wide = samples.random_bounds("exact"), samples.random_bounds("wide")
     assert not any(bound.violated for bound in (*exact, *wide))
     for one, other in zip(exact, wide, strict=True):
         assert all(a.width <= b.width for a, b in zip(one.clusters, other.clusters, strict=True))
