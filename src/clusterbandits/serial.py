@@ -21,6 +21,18 @@ def to_json(data: object, indent: int | None = None) -> str:
     return json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, indent=indent)
 
 
+def number_text(value: float) -> str:
+    """Return a number as short as it can be written without loss.
+
+    Examples
+    --------
+    >>> number_text(5.0), number_text(1e6), number_text(1234567.0), number_text(0.1)
+    ('5', '1e+06', '1234567', '0.1')
+    """
+    short, whole = f"{value:g}", f"{value:.0f}"
+    return short if float(short) == value else whole if float(whole) == value else repr(float(value))
+
+
 def restore_number(value: object) -> object:
     """Return a number as it was before ``to_json``; anything else unchanged."""
     return float(value) if isinstance(value, str) and value in {"inf", "-inf"} else value

@@ -19,6 +19,12 @@ def test_the_command_makes_the_same_settings_again() -> None:
     )
 
 
+def test_no_digit_of_a_command_is_lost() -> None:
+    assert PaperSettings(horizon=1_234_567, a=0.123456789).command() == (
+        "clusterbandits paper --horizon 1234567 --a 0.123456789"
+    )
+
+
 def test_far_games_are_ten_thousand_times_as_long() -> None:
     assert PaperSettings().far_horizon == 10**10
     assert (PaperSettings().far_runs, PaperSettings(runs=5).far_runs) == (24, 5)

@@ -33,7 +33,6 @@ def paper(
 ) -> None:
     """Play the paper's figures, put its claims to the test, and write a report that opens in any browser."""
     from clusterbandits.cli.progress_bar import games_bar
-    from clusterbandits.errors import SimulationInterrupted
     from clusterbandits.paper.document import tally
     from clusterbandits.paper.reproduce import reproduce
     from clusterbandits.paper.settings import PaperSettings
@@ -44,7 +43,7 @@ def paper(
     try:
         with games_bar() as listener:
             found = reproduce(settings, out, listener)
-    except SimulationInterrupted:
+    except KeyboardInterrupt:
         typer.echo(f"Interrupted: finished runs are kept in '{out}'; call again to go on.", err=True)
         raise typer.Exit(130) from None
     if json:

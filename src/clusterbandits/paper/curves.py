@@ -53,7 +53,7 @@ def pull_frame(figures: Iterable[tuple[Setting, Result]]) -> pd.DataFrame:
                     "cluster": np.array(result.instance.partition.membership),
                     "mean": result.instance.means,
                     "pulls": result.pulls[place, :, -1].mean(axis=0),
-                    "predicted_clus_ucb": setting.bound.clus_ucb_allocation * np.log(result.horizon),
+                    "predicted_clus_ucb": _clus_ucb(setting) * np.log(result.horizon),
                     "predicted_classical": _classical(setting) * np.log(result.horizon),
                 },
             )
@@ -67,6 +67,12 @@ def pull_frame(figures: Iterable[tuple[Setting, Result]]) -> pd.DataFrame:
 def _named(setting: Setting, policy: str, columns: dict[str, Any]) -> pd.DataFrame:
     widths = " ".join(f"{width:g}" for width in setting.widths)
     return pd.DataFrame({"figure": setting.figure.number, "widths": widths, "policy": policy, **columns})
+
+
+def _clus_ucb(setting: Setting) -> NDArray[np.float64]:
+    """Return Clus-UCB's pulls per log n; nothing is known where a width misleads."""
+    rates = setting.bound.clus_ucb_allocation
+    return np.full_like(rates, np.nan) if setting.bound.misled else rates
 
 
 def _classical(setting: Setting) -> NDArray[np.float64]:

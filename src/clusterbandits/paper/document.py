@@ -70,12 +70,15 @@ def write_report(page: Page, evidence: Evidence, entries: Sequence[Entry], folde
     pictures, data = folder / "pictures", folder / "data"
     for place in (pictures, data):
         made_folder(place)
-    for drawing in _pictures(page.sections):
+    drawn = list(_pictures(page.sections))
+    for drawing in drawn:
         save_picture(drawing, pictures)
+    _remove_others(pictures, {drawing.name for drawing in drawn})
     played = [(one, evidence.figure(one)) for one in evidence.played]
     if played:
         save_frame(curve_frame(played), data, "curves")
         save_frame(pull_frame(played), data, "pulls")
+    _remove_others(data, {"curves", "pulls"} if played else set())
     audit = [entry.to_dict() for entry in entries]
     texts = {
         "audit.json": to_json({"command": evidence.settings.command(), "audit": audit}, indent=2) + "\n",
@@ -85,6 +88,13 @@ def write_report(page: Page, evidence: Evidence, entries: Sequence[Entry], folde
     for name, text in texts.items():
         with whole_file(folder / name) as unfinished:
             unfinished.write_text(text, encoding="utf-8")
+
+
+def _remove_others(folder: Path, names: set[str]) -> None:
+    """Remove what an earlier report with other figures left behind."""
+    for path in folder.iterdir():
+        if path.suffix in {".svg", ".png", ".csv", ".parquet"} and path.stem not in names:
+            path.unlink(missing_ok=True)
 
 
 def tally(entries: Iterable[Entry]) -> str:
@@ -114,6 +124,7 @@ def _card(entry: Entry) -> Card:
         test=claim.test,
         measured=finding.measured,
         details=finding.details,
+        anchor=claim.key,
     )
 
 

@@ -15,6 +15,7 @@ from clusterbandits.paper.figures import FIGURES, Figure, Widths
 from clusterbandits.paper.figures import figure as figure_of
 from clusterbandits.policies import Policy, policy
 from clusterbandits.policies.registry import POLICIES
+from clusterbandits.serial import number_text
 from clusterbandits.simulation.checkpoints import read_checkpoints
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ class Game:
     @property
     def folder(self) -> str:
         """Where its runs are kept."""
-        told = "" if self.widths is None else " " + " ".join(f"{width:g}" for width in self.widths)
+        told = "" if self.widths is None else " " + " ".join(map(number_text, self.widths))
         text = self.policy.replace(":", " ").replace(",", " ")
         how = "paired" if self.paired else "own rewards"
-        return f"instance-{self.number}/{text}{told}, {self.runs} times {self.horizon:g}, {how}"
+        return f"instance-{self.number}/{text}{told}, {self.runs} times {number_text(self.horizon)}, {how}"
 
     @property
     def checkpoints(self) -> list[int]:
@@ -95,7 +96,7 @@ def text_of(name: str, settings: Mapping[str, object]) -> str:
     """
     defaults = POLICIES[name].defaults
     changed = [
-        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+        f"{key}={number_text(value) if isinstance(value, float) else value}"
         for key, value in settings.items()
         if key in defaults and defaults[key] != value
     ]

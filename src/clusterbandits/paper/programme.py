@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clusterbandits.paper.figures import FIGURES, Figure, Widths
 from clusterbandits.paper.figures import figure as figure_of
 from clusterbandits.paper.games import PAPER_POLICIES, Game, far_game, game, text_of, unique
+from clusterbandits.policies.index.policy import IndexPolicy
 from clusterbandits.policies.registry import POLICIES
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 WRONG_WIDTHS, TWO_LEVEL = 8, 5
 #: The width vector of Figure 8 that is too small for the cluster of the best arm.
 MISLED: Widths = (0.4, 0.2)
+#: The one that is its spans.
+TRUE: Widths = (0.4, 0.7)
 #: The ways to read the paper: how often indices are refreshed, who has a clustered index, the constant.
 READINGS = tuple(itertools.product((1, 50), ("clustered", "plain"), (0.0, 5.0)))
 #: The ways to read the two-level policy: the clock inside clusters, and how often indices are refreshed.
@@ -68,9 +71,23 @@ class Programme:
                 TWO_LEVEL,
                 "tlp-mean",
                 figure_of(TWO_LEVEL).widths[0],
-                {"a": self.settings.a, "refresh": refresh, "clock": clock},
+                {"refresh": refresh, "clock": clock},
             )
             for clock, refresh in CLOCKS
+        }
+
+    def clock_rivals(self) -> dict[int, Game]:
+        """Return KL-UCB in Figure 5 with the same refreshes."""
+        widths = figure_of(TWO_LEVEL).widths[0]
+        return {
+            refresh: self._variant(TWO_LEVEL, "kl-ucb", widths, {"refresh": refresh}) for _, refresh in CLOCKS
+        }
+
+    def true_widths(self) -> dict[int, Game]:
+        """Return Clus-UCB in Figure 8 with its true widths, exact and with the paper's refresh."""
+        return {
+            refresh: self._variant(WRONG_WIDTHS, "clus-ucb", TRUE, {"refresh": refresh})
+            for refresh in (1, 50)
         }
 
     def constants(self) -> dict[tuple[Widths, float], Game]:
@@ -92,8 +109,16 @@ class Programme:
         }
 
     def beyond(self, figure: Figure, widths: Widths) -> dict[str, Game]:
-        """Return the far games of every policy that can prove its choices."""
-        return {name: far_game(self.settings, figure, name, widths) for name in holding_policies()}
+        """Return the far games of every policy that can prove its choices.
+
+        A policy without certificates needs many more holds: it plays a third of the runs.
+        """
+        games = {name: far_game(self.settings, figure, name, widths) for name in holding_policies()}
+        fewer = max(2, self.settings.far_runs // 3)
+        return {
+            name: game if has_certificates(name) else replace(game, runs=fewer)
+            for name, game in games.items()
+        }
 
     def games(self) -> tuple[Game, ...]:
         """Return every game of the run, the figures' first."""
@@ -102,10 +127,10 @@ class Programme:
             self.figure(figure, widths).values() for figure in self.figures for widths in figure.widths
         ]
         if TWO_LEVEL in played:
-            asked.append(self.clocks().values())
+            asked += [self.clocks().values(), self.clock_rivals().values()]
         if WRONG_WIDTHS in played:
             asked += [self.readings().values(), self.plain_readings().values()]
-            asked += [self.constants().values(), self.rates().values()]
+            asked += [self.constants().values(), self.true_widths().values(), self.rates().values()]
         if self.settings.beyond:
             asked += [
                 self.beyond(figure, widths).values() for figure in self.figures for widths in figure.widths
@@ -119,3 +144,8 @@ class Programme:
 def holding_policies() -> tuple[str, ...]:
     """Return the names of the policies that can be certain of a choice for many rounds."""
     return tuple(name for name, kind in POLICIES.items() if not kind.randomised)
+
+
+def has_certificates(name: str) -> bool:
+    """Tell whether a policy is certain of its choice by a certificate that serves many holds."""
+    return issubclass(POLICIES[name], IndexPolicy)

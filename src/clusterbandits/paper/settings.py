@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbandits.compiled import source_key
 from clusterbandits.files import made_folder, whole_file
 from clusterbandits.paper.figures import NUMBERS, figure_numbers
-from clusterbandits.serial import to_json
+from clusterbandits.serial import number_text, to_json
 from clusterbandits.simulation.plan import MOST_RUNS
 from clusterbandits.validate import LARGEST_SEED, between, invalid, whole
 
@@ -88,7 +88,7 @@ class PaperSettings:
         for name in ("runs", "horizon", "a", "refresh", "seed"):
             value = getattr(self, name)
             if value != getattr(default, name):
-                chosen.append(f"--{name} {value:g}" if name in {"a", "horizon"} else f"--{name} {value}")
+                chosen.append(f"--{name} {number_text(value) if name in {'a', 'horizon'} else value}")
         return " ".join(["clusterbandits paper", *chosen, *(["--beyond"] if self.beyond else [])])
 
     def remembered(self) -> dict[str, Any]:

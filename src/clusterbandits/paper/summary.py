@@ -94,8 +94,10 @@ def _cheapest(rows: dict[str, dict[str, Any]]) -> str:
     ranked = sorted(rows.values(), key=lambda row: float(row["regret"]))
     least, next_best = ranked[0], ranked[1]
     if least["policy"] == OURS:
-        return f"It pays least of all; {called(next_best['policy'])} comes next with {_regret(next_best)}."
-    return f"{called(least['policy'])} pays least, {_regret(least)}."
+        return (
+            f"It pays least on average; {called(next_best['policy'])} comes next with {_regret(next_best)}."
+        )
+    return f"{called(least['policy'])} pays least on average, {_regret(least)}."
 
 
 def _ruined(result: Result) -> list[str]:

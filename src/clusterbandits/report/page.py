@@ -41,6 +41,8 @@ class Card:
     test: str
     measured: str
     details: Table | None = None
+    #: What the card is called in addresses.
+    anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ def _template() -> jinja2.Template:
 
 def numeric_columns(table: Table) -> Sequence[bool]:
     """Return which columns hold numbers, or numbers with their errors: those go to the right."""
+    if not table.rows:
+        return [False] * len(table.columns)
     return [
         all(isinstance(value, int | float) or "±" in cell(value) or value is None for value in column)
         for column in zip(*table.rows, strict=True)

@@ -24,13 +24,23 @@ def compiled_aside(policies: Sequence[str]) -> Iterator[None]:
     if not policies or not is_cold():
         yield
         return
-    command = [sys.executable, "-m", "clusterbandits.simulation.warm", *policies]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as process:
-        try:
-            yield
-        finally:
+    process = _start(policies)
+    try:
+        yield
+    finally:
+        if process is not None:
             process.kill()
+            process.wait()
+
+
+def _start(policies: Sequence[str]) -> subprocess.Popen[bytes] | None:
+    """Start the other process; where that cannot be, all is compiled here, only later."""
+    command = [sys.executable, "-P", "-m", "clusterbandits.simulation.warm", *policies]
+    quiet = subprocess.DEVNULL
+    try:
+        return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+    except OSError:
+        return None
 
 
 def is_cold() -> bool:

@@ -80,9 +80,16 @@ def audit(claims: Iterable[Claim], evidence: Evidence) -> tuple[Entry, ...]:
 
 
 def by_cases(
-    holding: Collection[object], failing: Collection[object], undecided: Collection[object]
+    holding: Collection[object],
+    failing: Collection[object],
+    undecided: Collection[object],
+    *,
+    universal: bool = False,
 ) -> Verdict:
-    """Return the verdict on a claim about several cases: with a condition where it holds for some only."""
+    """Return the verdict on a claim about several cases: with a condition where it holds for some only.
+
+    A theorem is ``universal``: one case against it is enough.
+    """
     if failing:
-        return Verdict.CONDITION if holding else Verdict.FAILS
+        return Verdict.CONDITION if holding and not universal else Verdict.FAILS
     return Verdict.UNDECIDED if undecided else Verdict.HOLDS

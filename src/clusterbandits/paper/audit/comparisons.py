@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
 from clusterbandits.paper.audit.decide import (
     Cases,
@@ -23,7 +25,6 @@ from clusterbandits.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from clusterbandits.paper.evidence import Evidence
@@ -56,14 +57,6 @@ def judge_all_below(differences: Mapping[str, Estimate]) -> Finding:
     return Finding(by_cases(*cases), _sentence(cases), _difference_table(differences, signs))
 
 
-def judge_no_worse(differences: Mapping[str, Estimate], rivals: Mapping[str, float]) -> Finding:
-    """Judge that every difference is certainly less than a tenth of what the rival pays."""
-    excess = {name: one.minus(TENTH * rivals[name]) for name, one in differences.items()}
-    cases = sort_cases({name: one.sign(len(excess)) for name, one in excess.items()}, wanted=-1)
-    signs = {name: one.sign(len(differences)) for name, one in differences.items()}
-    return Finding(by_cases(*cases), _sentence(cases), _difference_table(differences, signs))
-
-
 def _sentence(cases: Cases) -> str:
     parts = [("so", cases.holding), ("not so", cases.failing), ("not decided", cases.undecided)]
     return sentence("; ".join(f"{word} in {listed(names)}" for word, names in parts if names))
@@ -86,16 +79,15 @@ def judge_some_below(differences: Mapping[str, Estimate]) -> Finding:
     return Finding(verdict, "Certainly less in none.", details)
 
 
-def judge_poor(readings: Mapping[str, Estimate], rival: Estimate) -> Finding:
-    """Judge that a policy pays more than a rival in every way it can be read."""
-    signs = {name: difference(one, rival).sign(len(readings)) for name, one in readings.items()}
+def judge_poor(readings: Mapping[str, tuple[Estimate, Estimate]]) -> Finding:
+    """Judge that a policy pays more than its rival in every way both can be read."""
+    signs = {name: difference(*pair).sign(len(readings)) for name, pair in readings.items()}
     cases = sort_cases(signs, wanted=1)
     words = {-1: "no", 1: "yes", 0: "cannot tell"}
-    rows = tuple((name, str(one), words[signs[name]]) for name, one in readings.items())
+    rows = tuple((name, str(one), str(rival), words[signs[name]]) for name, (one, rival) in readings.items())
     parts = [("poor with", cases.holding), ("not with", cases.failing), ("not decided with", cases.undecided)]
     told = sentence("; ".join(f"{word} {'; '.join(names)}" for word, names in parts if names))
-    details = Table(("reading", "regret", "poor"), rows)
-    return Finding(by_cases(*cases), f"{told} KL-UCB pays {rival}.", details)
+    return Finding(by_cases(*cases), told, Table(("reading", "tlp-mean", "kl-ucb", "poor"), rows))
 
 
 def _compared(evidence: Evidence) -> list[Setting]:
@@ -111,11 +103,18 @@ def _better_than_clus(policy: str) -> Callable[[Evidence], Finding]:
 
 
 def _tlp_mean_poor(evidence: Evidence) -> Finding:
-    readings = {
-        f"{_every(refresh)}, {clock} clock": estimate(evidence.results[game].regret(0)[:, -1])
-        for (clock, refresh), game in evidence.programme.clocks().items()
+    rivals = {
+        refresh: estimate(evidence.results[game].regret(0)[:, -1])
+        for refresh, game in evidence.programme.clock_rivals().items()
     }
-    return judge_poor(readings, estimate(final(evidence, settings([TWO_LEVEL])[0], "kl-ucb")))
+    readings = {}
+    for (clock, refresh), game in evidence.programme.clocks().items():
+        runs = [evidence.results[game].regret(0)[:, -1]]
+        if (clock, refresh, evidence.settings.a) == ("cluster", evidence.settings.refresh, 0.0):
+            # The figure has played the same with other rewards: ruin is rare, and every run counts.
+            runs.append(final(evidence, settings([TWO_LEVEL])[0], "tlp-mean"))
+        readings[f"{_every(refresh)}, {clock} clock"] = (estimate(np.concatenate(runs)), rivals[refresh])
+    return judge_poor(readings)
 
 
 def _every(refresh: int) -> str:
@@ -127,7 +126,7 @@ COMPARISONS = (
         "clus-ucb-below-kl-ucb",
         "Section 5",
         "Clus-UCB pays less than KL-UCB in all experiments.",
-        "Paired difference of final regret, Clus-UCB minus KL-UCB, in Figures 2 to 7; 99 % for all together.",
+        "Paired difference of final regret, Clus-UCB minus KL-UCB, in Figures 2 to 7; 95 % for all together.",
         _clus_below_kl,
         among=COMPARED,
     ),
@@ -151,8 +150,8 @@ COMPARISONS = (
         "tlp-mean-poor-in-figure-5",
         "Section 5; caption of Figure 5",
         "TLP-MEAN performs poorly in Figure 5: it cannot tell a poor cluster with one good arm.",
-        "Final regret of TLP-MEAN against KL-UCB's, with exact indices and with the paper's refresh, with "
-        "both clocks inside clusters. Poor: more than KL-UCB, which knows no clusters.",
+        "Final regret of TLP-MEAN against KL-UCB's, both with exact indices and both with the paper's "
+        "refresh, with both clocks inside clusters, a = 0. Poor: more than KL-UCB, which knows no clusters.",
         _tlp_mean_poor,
         figures=(TWO_LEVEL,),
     ),

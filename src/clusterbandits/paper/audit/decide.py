@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 #: The chance, at most, that any of the comparisons behind one verdict is wrong.
-LEVEL = 0.01
+LEVEL = 0.05
 
 
 class Estimate(NamedTuple):
@@ -49,7 +49,8 @@ class Estimate(NamedTuple):
 
     def reach(self, cases: int = 1) -> float:
         """Return half the width of its confidence interval: Student's t times the error."""
-        if self.runs < 2 or math.isnan(self.error):
+        if self.runs < 2 or not self.error > 0:
+            # Runs that agree to the last bit tell nothing of those that do not.
             return math.inf
         return float(stdtrit(self.runs - 1, 1 - LEVEL / 2 / max(cases, 1)) * self.error)
 

@@ -26,7 +26,7 @@ def audit_markdown(entries: Sequence[Entry], evidence: Evidence) -> str:
         "# The audit: every checkable claim of the paper",
         f"Made by `{evidence.settings.command()}`, which writes it to `report/audit.md`. Every verdict is "
         "computed from the data of that run; where the error of the data leaves a claim open, it says *not "
-        "decided*. Claims about several cases must hold in all of them together with 99 % confidence.",
+        "decided*. Claims about several cases must hold in all of them together with 95 % confidence.",
         *(f"{table.title}:\n\n{markdown_table(table)}\n\n{' '.join(table.notes)}" for table in paid),
         markdown_table(summary),
         *map(_entry, entries),

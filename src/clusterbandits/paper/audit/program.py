@@ -26,7 +26,7 @@ def closed_form(parts: Sequence[ClusterBound]) -> Finding:
     """Compare min(A, B) with the value of the linear program."""
     apart = [abs(part.lower / math.fsum(program(part)) - 1) for part in parts]
     told = f"{len(parts)} clusters: largest relative difference {max(apart):.1g}."
-    return Finding(share(one <= ROUNDING for one in apart), told)
+    return Finding(share((one <= ROUNDING for one in apart), universal=True), told)
 
 
 def worst_arm_alone(parts: Sequence[ClusterBound]) -> Finding:
@@ -56,7 +56,7 @@ def infimum(parts: Sequence[ClusterBound], seed: int = 1) -> Finding:
         stated = float(weights @ part.b + weights[raised] * part.alpha[raised])
         apart.append(abs(_least_evidence(part, weights, raised) / stated - 1))
     told = f"{len(parts)} clusters with random weights: largest relative difference {max(apart):.1g}."
-    return Finding(share(one <= ROUNDING for one in apart), told)
+    return Finding(share((one <= ROUNDING for one in apart), universal=True), told)
 
 
 def _least_evidence(part: ClusterBound, weights: Floats, raised: int) -> float:

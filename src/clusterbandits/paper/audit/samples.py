@@ -38,11 +38,12 @@ def bernoulli(x: ArrayLike, y: ArrayLike) -> Floats:
     return result
 
 
-def share(results: Iterable[bool]) -> Verdict:
+def share(results: Iterable[bool], *, universal: bool = False) -> Verdict:
     """Return the verdict on cases that hold or do not; undecided without a case."""
     cases = list(results)
     none = [] if cases else ["none"]
-    return by_cases(["true"] * sum(cases), ["false"] * (len(cases) - sum(cases)), none)
+    failing = ["false"] * (len(cases) - sum(cases))
+    return by_cases(["true"] * sum(cases), failing, none, universal=universal)
 
 
 @functools.cache
