@@ -23,7 +23,7 @@ STEPS = 100_000
 
 
 class Rewards(NamedTuple):
-    """What arms pay: drawn from a law or, where ``tape`` has columns, read from it.
+    """What arms pay: read from a tape as far as that goes, drawn from a law beyond.
 
     ``tape[k, i]`` is what pull number ``first[k] + i`` of arm k pays, counting pulls from 0.
     """
@@ -44,10 +44,11 @@ class Record(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How far to play, and whether to choose anew in every round."""
+    """How far to play, whether to choose anew in every round, and whether rewards go on beyond a tape."""
 
     horizon: int
     stepwise: bool
+    endless: bool = False
 
 
 @allocating_kernel
@@ -74,12 +75,13 @@ def _advance(
         arm = cursor[SELECTED] if cursor[SELECTED] >= 0 else select(state, n)
         cursor[SELECTED] = -1
         rounds = 1 if rules.stepwise else hold(state, arm, n, beyond - n)
-        if rewards.tape.shape[1] > 0:
-            rounds = min(rounds, rewards.first[arm] + rewards.tape.shape[1] - state.pulls[arm])
-            if rounds <= 0:
-                # A policy that draws must not draw again for this round.
-                cursor[SELECTED] = arm
-                return OUT_OF_TAPE
+        left = rewards.first[arm] + rewards.tape.shape[1] - state.pulls[arm]
+        if left > 0:
+            rounds = min(rounds, left)
+        elif rewards.tape.shape[1] > 0 and not rules.endless:
+            # A policy that draws must not draw again for this round.
+            cursor[SELECTED] = arm
+            return OUT_OF_TAPE
         _write(state.pulls, record, cursor, arm, rounds)
         _pay(state, rewards, arm, rounds)
         cursor[ROUND] = n + rounds
@@ -109,7 +111,7 @@ def _write(
 @inner_kernel
 def _pay(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
     """Tell the policy what the rounds paid; a tape one by one, as sums of floats depend on order."""
-    if rewards.tape.shape[1] == 0:
+    if state.pulls[arm] - rewards.first[arm] >= rewards.tape.shape[1]:
         update(state, arm, rounds, total(rewards.law, rewards.rng, rewards.means[arm], rounds))
         return
     for _ in range(rounds):

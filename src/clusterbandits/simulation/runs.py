@@ -11,7 +11,6 @@ import numpy as np
 from clusterbandits.simulation.loop import (
     CHECKPOINT,
     DONE,
-    OUT_OF_TAPE,
     PAUSED,
     ROUND,
     Record,
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from clusterbandits.families import Family
-
     Ints = NDArray[np.int64]
     #: Told how many more rounds have been played; may raise to stop.
     Watch = Callable[[int], None]
@@ -37,8 +34,8 @@ if TYPE_CHECKING:
 _OWN, _COMMON, _CHOICE = range(3)
 #: Choices made at first, and seconds after which, before a kernel looks up to see whether to stop.
 _FIRST_STEPS, _MOST_STEPS, _LOOK_UP = 2**14, 2**20, 0.02
-#: Rewards an arm draws ahead where policies share them, and in all.
-_AHEAD, _MOST_AHEAD = 2**16, 2**20
+#: Rewards of an arm that policies share where they are paired, and of all arms together.
+COMMON, _MOST_AHEAD = 2**16, 2**20
 
 
 def play_block(plan_text: str, block: Block) -> Played:
@@ -62,13 +59,10 @@ def _play_run(plan: Plan, place: int, run: int, watch: Watch) -> tuple[Ints, Int
     record = Record(
         checkpoints, np.zeros((checkpoints.size, arms), dtype=np.int64), np.zeros(0, dtype=np.int64)
     )
-    source = _Common(plan, run) if plan.paired else None
-    rewards = _own_rewards(plan, run, policy.label) if source is None else source.rewards
-    rules = Rules(plan.horizon, plan.stepwise)
-    ended, before, steps = OUT_OF_TAPE, 1, max(1, _FIRST_STEPS // arms)
+    rewards = (_common_rewards if plan.paired else _own_rewards)(plan, run, policy.label)
+    rules = Rules(plan.horizon, plan.stepwise, endless=True)
+    ended, before, steps = PAUSED, 1, max(1, _FIRST_STEPS // arms)
     while ended != DONE:
-        if ended == OUT_OF_TAPE and source is not None:
-            source.refill(state.pulls)
         start = time.monotonic()
         ended = advance(state, rewards, record, cursor, rules, steps)
         if time.monotonic() - start > _LOOK_UP:
@@ -102,24 +96,12 @@ def _name(label: str) -> int:
     return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "little")
 
 
-class _Common:
-    """Rewards that every policy meets alike: each arm has a stream, read ahead a chunk at a time."""
-
-    def __init__(self, plan: Plan, run: int) -> None:
-        instance = plan.instance
-        arms = len(instance.arms)
-        self.family: Family = instance.family
-        self.streams = [_stream(plan, run, _COMMON, arm) for arm in range(arms)]
-        ahead = max(16, min(_AHEAD, _MOST_AHEAD // arms, plan.horizon))
-        self.first = np.full(arms, -ahead, dtype=np.int64)
-        means = np.array(instance.means)
-        self.rewards = Rewards(
-            instance.family.law, means, self.streams[0], np.zeros((arms, ahead)), self.first
-        )
-
-    def refill(self, pulls: Ints) -> None:
-        """Draw the next rewards of every arm that has used all it had."""
-        tape = self.rewards.tape
-        for arm in np.flatnonzero(pulls - self.first >= tape.shape[1]).tolist():
-            tape[arm] = self.family.draw(float(self.rewards.means[arm]), tape.shape[1], self.streams[arm])
-            self.first[arm] = pulls[arm]
+def _common_rewards(plan: Plan, run: int, label: str) -> Rewards:
+    """Return rewards whose beginning every policy meets alike; the rest is the policy's own."""
+    instance = plan.instance
+    arms = len(instance.arms)
+    ahead = max(16, min(COMMON, _MOST_AHEAD // arms, plan.horizon))
+    streams = [_stream(plan, run, _COMMON, arm) for arm in range(arms)]
+    means = zip(instance.means.tolist(), streams, strict=True)
+    tape = np.stack([instance.family.draw(mean, ahead, stream) for mean, stream in means])
+    return _own_rewards(plan, run, label)._replace(tape=tape)

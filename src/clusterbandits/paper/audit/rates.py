@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
 from clusterbandits.paper.audit.decide import Cases, Estimate, apart, difference, estimate, listed, sort_cases
-from clusterbandits.paper.programme import MISLED, WRONG_WIDTHS
+from clusterbandits.paper.programme import MISLED, WIDE, WRONG_WIDTHS
 from clusterbandits.simulation.statistics import round_text, span
 from clusterbandits.tables import Table
 
@@ -83,7 +83,11 @@ def _rate_table(rates: Mapping[str, Measured]) -> Table:
 
 
 def _far(evidence: Evidence) -> list[Setting]:
-    return [one for one in evidence.played if one.figure.number == WRONG_WIDTHS and one.widths != MISLED]
+    return [
+        one
+        for one in evidence.played
+        if one.figure.number == WRONG_WIDTHS and one.widths not in {MISLED, WIDE}
+    ]
 
 
 def _regret_rate(evidence: Evidence, setting: Setting, policy: str) -> Estimate:

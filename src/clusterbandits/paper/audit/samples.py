@@ -26,7 +26,7 @@ Ladder: TypeAlias = tuple[ClusterBound, ...]
 
 #: Relative differences below this are those of rounding.
 ROUNDING = 1e-9
-_PROBLEMS = 1000
+_PROBLEMS = 500
 _SEED = 2025
 _GRID = np.linspace(0.05, 0.95, 10)
 
