@@ -24,8 +24,6 @@ MISLED: Widths = (0.4, 0.2)
 #: The one that is its spans, and the one that is wider.
 TRUE: Widths = (0.4, 0.7)
 WIDE: Widths = (0.5, 0.9)
-#: How many times as many far games as others rates are measured by.
-_MORE = 3
 #: The ways to read the paper: how often indices are refreshed, who has a clustered index, the constant.
 READINGS = tuple(itertools.product((1, 50), ("clustered", "plain"), (0.0, 5.0)))
 #: The ways to read the two-level policy: the clock inside clusters, and how often indices are refreshed.
@@ -103,15 +101,13 @@ class Programme:
 
     def rates(self) -> dict[tuple[Widths, str], Game]:
         """Return far games in Figure 8, whose large gaps make them cheap: there rates are measured."""
-        eight = figure_of(WRONG_WIDTHS)
+        eight, runs = figure_of(WRONG_WIDTHS), self.settings.runs
+        many = {"kl-ucb": runs, "clus-ucb": 2 * runs, "tlp-mean": self.settings.far_runs}
         return {
-            (widths, name): replace(
-                far_game(self.settings, eight, name, widths),
-                runs=self.settings.runs * (1 if name == "tlp-mean" else _MORE),
-            )
+            (widths, name): replace(far_game(self.settings, eight, name, widths), runs=count)
             for widths in eight.widths
             if widths not in {MISLED, WIDE}
-            for name in ("kl-ucb", "clus-ucb", "tlp-mean")
+            for name, count in many.items()
         }
 
     def beyond(self, figure: Figure, widths: Widths) -> dict[str, Game]:

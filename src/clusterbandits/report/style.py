@@ -32,7 +32,7 @@ _DASHES: tuple[Dash, ...] = (_SOLID, _LONG, _MIXED, _SHORT)
 LETTERS = 8.0
 _MOST_TICKS = 6
 
-_DOTS_AN_INCH = 200
+_DOTS_AN_INCH = 150
 #: What each format notes about its making: no date, so that equal data make equal files.
 METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 _REPRODUCIBLE: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "clusterbandits"}
