@@ -14,8 +14,10 @@ import clusterbandits
 from benchmarks.__main__ import NAMES
 from benchmarks.measure import Measurement
 from clusterbandits.cli.main import run
+from clusterbandits.paper.audit.claims import CLAIMS
 
 ROOT = Path(__file__).parents[1]
+SAID = {"holds": "hold", "holds with a condition": "hold with a condition", "does not hold": "do not hold"}
 README = ROOT / "README.md"
 
 
@@ -77,6 +79,30 @@ def test_the_measured_promises_are_kept() -> None:
         "paper, most memory": 600,
         "paper --beyond, its own policies not yet compiled": 900,
     }
+
+
+def test_the_readme_says_of_the_paper_what_the_audit_says() -> None:
+    audit = (ROOT / "docs" / "audit.md").read_text()
+    section = README.read_text().partition("## The paper, reproduced and audited")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| Figure .*$", section, flags=re.MULTILINE)
+    assert len(rows) == 10
+    assert [row for row in rows if row not in audit] == []
+    numbers = re.findall(r"\d[\d.]* ± [\d.]*\d", section)
+    assert len(numbers) > 15
+    assert [number for number in numbers if number not in audit] == []
+    verdicts = re.findall(r"Verdict: \*\*(.*?)\*\*", audit)
+    assert f"puts {len(verdicts)} checkable claims" in section
+    counts = [f"{verdicts.count(word)} {said}" for word, said in SAID.items()]
+    assert ", ".join(counts) in " ".join(section.split())
+
+
+def test_the_audit_page_is_of_these_claims() -> None:
+    audit = (ROOT / "docs" / "audit.md").read_text()
+    assert "Made by `clusterbandits paper`," in audit
+    assert re.findall(r'<a id="(.*?)"></a>', audit) == [claim.key for claim in CLAIMS]
+    for claim in CLAIMS:
+        assert f"### {claim.says}" in audit
+        assert f"*Test.* {claim.test}" in audit
 
 
 def test_changelog_names_the_version() -> None:
