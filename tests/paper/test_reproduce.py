@@ -145,7 +145,7 @@ def test_a_claim_made_false_on_purpose_does_not_hold(tmp_path: Path) -> None:
     (entry,) = found.entries
     assert entry.finding.verdict == Verdict.FAILS
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert '<article class="card fails">' in text
+    assert '<article class="card fails" id="claim-false">' in text
     assert "Of 1 checkable claims 0 hold, 0 hold with a condition, 1 does not hold" in text
     assert "Verdict: **does not hold**." in (tmp_path / "audit.md").read_text(encoding="utf-8")
 

@@ -548,7 +548,8 @@ def test_runs_leave_nothing_behind_in_memory(paired: bool) -> None:
 
     left(200)
     assert left(1200) < left(200) + 1000 * 500
-    assert sum(isinstance(one, np.random.Generator) for one in gc.get_objects()) < 50
+    # isinstance would ask weak proxies, which other tests may have left behind, for what they stand for.
+    assert sum(issubclass(type(one), np.random.Generator) for one in gc.get_objects()) < 50
 
 
 NO_FLAGS: list[Any] = ["no", None, [], np.array([1, 2])]

@@ -25,7 +25,7 @@ def test_steering_meets_the_lower_bound(
     bound = cb.regret_bound(instance, clusters)
     assert (round(bound.lower, 2), round(bound.clus_ucb, 2)) == (lower, theorem_2)
     names = ["clus-ucb", "clus-opt", "imed-opt"]
-    result = cb.simulate(instance, names, 10**10, runs=100, seed=8, clusters=clusters, checkpoints=[10**8])
+    result = cb.simulate(instance, names, 10**10, runs=200, seed=8, clusters=clusters, checkpoints=[10**8])
     plain, *steered = (result.slope(name, 10**8, 10**10) for name in names)
     assert abs(plain.value - bound.clus_ucb) <= 3 * plain.error
     for slope in steered:

@@ -61,7 +61,7 @@ def estimate(values: Floats) -> Estimate:
     Examples
     --------
     >>> import numpy as np
-    >>> estimate(np.array([1.0, 2.0, 3.0])).sign(), estimate(np.array([-1.0, 1.0])).sign()
+    >>> estimate(np.array([2.0, 2.1, 2.2])).sign(), estimate(np.array([-1.0, 1.0])).sign()
     (1, 0)
     """
     return Estimate(float(values.mean()), float(standard_error(values)), len(values))

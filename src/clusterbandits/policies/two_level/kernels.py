@@ -127,6 +127,8 @@ def exceeds(state: TwoLevelState, mean: float, pulls: int, level: float, value: 
         return score(state, mean, pulls, level) > above
     if mean > above or value == -math.inf:
         return True
+    if above == math.inf:
+        return False
     known = variance(state.law, above) > 0.0
     return known and pulls * divergence(state.law, mean, above, above - mean) < level * (1.0 - _MARGIN)
 
