@@ -59,6 +59,12 @@ def test_all_policies_that_do_not_draw_go_beyond() -> None:
     assert {game.runs for name, game in games.items()} == {3, 9}
 
 
+def test_ossb_stays_away_from_widths_of_0() -> None:
+    programme = Programme(PaperSettings(beyond=True))
+    assert "ossb" not in programme.beyond(figure(7), figure(7).widths[0])
+    assert "ossb" in programme.beyond(figure(6), figure(6).widths[0])
+
+
 def test_checkpoints_serve_both_scales() -> None:
     game = Programme(PaperSettings()).figure(figure(2), figure(2).widths[0])["kl-ucb"]
     assert {1, 10**4, 20_000, 40_000, 980_000, 10**6} <= set(game.checkpoints)

@@ -113,7 +113,10 @@ def beyond_section(evidence: Evidence) -> Section:
         f"Beyond: {round_text(evidence.settings.far_horizon)} rounds",
         lead="How fast regret grows where log n is large, for all policies of the registry that can prove "
         "their choices for many rounds at once; default settings.",
-        text=("Policies without certificates need many more holds and play a third of the runs.",),
+        text=(
+            "Policies without certificates need many more holds and play a third of the runs. OSSB can prove "
+            "nothing where a width is 0 and is left out there.",
+        ),
         tables=(rate_overview(evidence.played, [certified for certified, _ in results]),),
         parts=parts,
     )

@@ -1,0 +1,67 @@
+"""Policies compiled beside others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from clusterbandits.simulation import warm
+
+
+class Process:
+    """Remembers what it was started with and how it ended."""
+
+    started: list[list[str]] = []  # noqa: RUF012
+    ended: list[str] = []  # noqa: RUF012
+
+    def __init__(self, command: list[str], **_: Any) -> None:
+        Process.started.append(command)
+
+    def kill(self) -> None:
+        Process.ended.append("killed")
+
+    def wait(self) -> None:
+        Process.ended.append("waited for")
+
+
+@pytest.fixture(autouse=True)
+def processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Process, "started", [])
+    monkeypatch.setattr(Process, "ended", [])
+    monkeypatch.setattr(subprocess, "Popen", Process)
+
+
+def test_nothing_is_started_where_kernels_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "is_cold", lambda: False)
+    with warm.compiled_aside(["tlp-mean"]):
+        assert Process.started == []
+
+
+def test_the_other_process_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "is_cold", lambda: True)
+    with pytest.raises(ZeroDivisionError), warm.compiled_aside(["tlp-mean", "imed"]):
+        raise ZeroDivisionError
+    assert Process.started == [
+        [sys.executable, "-P", "-m", "clusterbandits.simulation.warm", "tlp-mean", "imed"]
+    ]
+    assert Process.ended == ["killed", "waited for"]
+
+
+def test_a_machine_that_starts_no_process_goes_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(warm, "is_cold", lambda: True)
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    done = []
+    with warm.compiled_aside(["tlp-mean"]):
+        done.append(True)
+    assert done == [True]
+
+
+def test_compiling_plays_every_policy() -> None:
+    warm.compile_policies(["kl-ucb", "tlp-mean"])
+    assert not warm.is_cold()
