@@ -89,6 +89,6 @@ def numeric_columns(table: Table) -> Sequence[bool]:
     if not table.rows:
         return [False] * len(table.columns)
     return [
-        all(isinstance(value, int | float) or "±" in cell(value) or value is None for value in column)
+        all(isinstance(value, int | float) or "±" in cell(value) or value in {None, ""} for value in column)
         for column in zip(*table.rows, strict=True)
     ]
