@@ -40,12 +40,8 @@ def test_cards_say_their_verdict_and_can_be_addressed() -> None:
 
 
 def test_numbers_go_to_the_right() -> None:
-    assert numeric_columns(Table(("a", "b", "c"), (("x", 1.0, "2 ± 1"), ("y", None, "")))) == [
-        False,
-        True,
-        False,
-    ]
-    assert numeric_columns(Table(("a", "b"), ())) == [False, False]
-    assert "<tbody>" in render_page(
-        Page("t", "l", "c", sections=(Section("s", "S", tables=(Table(("a",), ()),)),))
-    )
+    rows = (("x", 1.0, "2 ± 1"), ("y", None, ""))
+    assert numeric_columns(Table(("a", "b", "c"), rows)) == [False, True, True]
+    empty = Table(("a", "b"), ())
+    assert numeric_columns(empty) == [False, False]
+    assert "<tbody>" in render_page(Page("t", "l", "c", sections=(Section("s", "S", tables=(empty,)),)))
