@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,8 +14,8 @@ from clusterbandits.simulation import warm
 class Process:
     """Remembers what it was started with and how it ended."""
 
-    started: list[list[str]] = []  # noqa: RUF012
-    ended: list[str] = []  # noqa: RUF012
+    started: ClassVar[list[list[str]]] = []
+    ended: ClassVar[list[str]] = []
 
     def __init__(self, command: list[str], **_: Any) -> None:
         Process.started.append(command)

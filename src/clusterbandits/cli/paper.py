@@ -38,8 +38,10 @@ def paper(
     from clusterbandits.paper.settings import PaperSettings
     from clusterbandits.serial import to_json
     from clusterbandits.tables import WIDTH
+    from clusterbandits.validate import whole
 
-    settings = PaperSettings(figure or (), runs, horizon, a, refresh, seed, beyond)  # type: ignore[arg-type]
+    rounds = whole("horizon", "paper", horizon, least=100)
+    settings = PaperSettings(figure or (), runs, rounds, a, refresh, seed, beyond)
     try:
         with games_bar() as listener:
             found = reproduce(settings, out, listener)
