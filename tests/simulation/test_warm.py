@@ -40,14 +40,13 @@ def test_nothing_is_started_where_kernels_are_there(monkeypatch: pytest.MonkeyPa
         assert Process.started == []
 
 
-def test_the_other_process_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_processes_end_with_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "is_cold", lambda: True)
     with pytest.raises(ZeroDivisionError), warm.compiled_aside(["tlp-mean", "imed"]):
         raise ZeroDivisionError
-    assert Process.started == [
-        [sys.executable, "-P", "-m", "clusterbandits.simulation.warm", "tlp-mean", "imed"]
-    ]
-    assert Process.ended == ["killed", "waited for"]
+    command = [sys.executable, "-P", "-m", "clusterbandits.simulation.warm"]
+    assert Process.started == [[*command, "tlp-mean"], [*command, "imed"]]
+    assert Process.ended == ["waited for", *["killed", "waited for"] * 2]
 
 
 def test_a_machine_that_starts_no_process_goes_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def games_bar() -> Iterator[GameListener | None]:
         return
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TextColumn("runs"), BarColumn())
     with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("getting ready (a minute, where nothing is compiled yet):", total=None)
 
         def listen(game: Game, progress: Progress, before: int, total: int) -> None:
             compiling = not progress.rounds_done and progress.seconds > _PATIENCE

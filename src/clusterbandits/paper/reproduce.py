@@ -60,8 +60,7 @@ def reproduce(
     programme = Programme(settings)
     play = Play(programme.games(), folder, listener)
     evidence = Evidence(programme, play.results)
-    # What is played first takes the longest to compile; the others need not wait for it.
-    with compiled_aside(_kinds(programme.games())[1:]), _Artist(evidence) as artist:
+    with compiled_aside(_kinds(programme.games())), _Artist(evidence) as artist:
         for _ in play:
             artist.draw_what_is_ready()
         entries = audit(claims, evidence)
