@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from clusterbandits.paper.audit.decide import Estimate, estimate
 from clusterbandits.simulation.statistics import count_text, round_text
 from clusterbandits.tables import Table
@@ -126,7 +124,7 @@ def overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
     rows = []
     for setting, result in zip(settings, results, strict=True):
         records = {row["policy"]: row for row in regret_records(result)}
-        regrets = [round(float(np.asarray(records[label]["regret"])), 1) for label in result.labels]
+        regrets = [round(records[label]["regret"], 1) for label in result.labels]
         rows.append((setting.name, *regrets, str(_difference(records[OURS]))))
     labels = results[0].labels
     notes = ("Mean regret. clus − kl: Clus-UCB minus KL-UCB on the same rewards, ± standard error.",)
