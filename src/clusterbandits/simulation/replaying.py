@@ -1,0 +1,57 @@
+"""The loop a policy is replayed by: rows of a log pass by, those that show its choice are told to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clusterbandits.compiled import allocating_kernel, kernel
+from clusterbandits.policies.protocol import select, update, watch
+from clusterbandits.simulation.loop import ROUND, SELECTED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Rows(NamedTuple):
+    """Rows of a log: the arm that was shown, what it paid, and whether the row may be used at all."""
+
+    arms: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    usable: NDArray[np.bool_]
+
+
+@allocating_kernel
+def replay_rows(
+    state: Any, rows: Rows, first: int, cursor: NDArray[np.int64], earned: NDArray[np.float64], rounds: int
+) -> int:
+    """Let rows pass from ``first`` on, until so many rounds are matched; return the row to go on with.
+
+    The cursor is that of ``loop``; ``earned[0]`` grows by what matched rows paid. It counts references once a
+    call, as ``loop.advance`` does.
+    """
+    return _replay_rows(state, rows, first, cursor, earned, rounds)
+
+
+@kernel
+def _replay_rows(
+    state: Any, rows: Rows, first: int, cursor: NDArray[np.int64], earned: NDArray[np.float64], rounds: int
+) -> int:
+    for row in range(first, rows.arms.size):
+        if not rows.usable[row]:
+            continue
+        n = cursor[ROUND]
+        if n > rounds:
+            return row
+        if cursor[SELECTED] < 0:
+            watch(state, n)
+            cursor[SELECTED] = select(state, n)
+        arm = cursor[SELECTED]
+        if rows.arms[row] != arm:
+            continue
+        update(state, arm, 1, rows.rewards[row])
+        earned[0] += rows.rewards[row]
+        cursor[SELECTED] = -1
+        cursor[ROUND] = n + 1
+    return rows.arms.size
