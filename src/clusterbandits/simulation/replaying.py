@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from clusterbandits.compiled import allocating_kernel, kernel
 from clusterbandits.policies.protocol import select, update, watch
 from clusterbandits.simulation.loop import ROUND, SELECTED
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
