@@ -98,12 +98,9 @@ class Source:
         self._parameter, self._owner = parameter, owner
         self._path = Path(table) if isinstance(table, str | os.PathLike) else None
         self.name = f"The table '{self._path}'" if self._path else f"The '{parameter}' parameter of {owner}"
-        self._memory = None if self._path else self._in_memory(table)
+        self._memory: Any = None if self._path else self._in_memory(table)
         self._delimiter = ","
-        if self._path:
-            given = self._header(self._path)
-        else:
-            given = list(self._memory.column_names)
+        given = self._header(self._path) if self._path else list(self._memory.column_names)
         self._found = self._match(given, columns)
 
     @property
@@ -128,8 +125,6 @@ class Source:
         """Return the error for one cell, whose row is counted from 1."""
         text = shown(str(given) if isinstance(given, np.generic) else given)
         return self.refuse(f"have {allowed} in its column '{column}'", f"{text} in row {row}")
-
-    # --- the header ----------------------------------------------------------------------------------------
 
     def _header(self, path: Path) -> list[str]:
         try:
@@ -174,8 +169,6 @@ class Source:
     def _types(self) -> dict[str, Any]:
         kinds = {"text": pa.string(), "number": pa.float64()}
         return {name: kinds[column.kind] for column, name in self._found.items()}
-
-    # --- the rows ------------------------------------------------------------------------------------------
 
     def _parts(self, types: dict[str, Any]) -> Iterator[Any]:
         """Return the rows as Arrow batches; columns that no type is given for are left out."""
@@ -236,20 +229,15 @@ class Source:
         return trimmed
 
     def _numbers(self, values: Any, name: str, first: int) -> NDArray[np.float64]:
-        if (
-            pa.types.is_floating(values.type)
-            or pa.types.is_integer(values.type)
-            or pa.types.is_boolean(values.type)
-        ):
+        kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
+        if any(is_kind(values.type) for is_kind in kinds):
             numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
-            shown_values = values
         else:
             numbers = np.array([_number(value) for value in values.to_pylist()], dtype=np.float64)
-            shown_values = values
         wrong = np.flatnonzero(~np.isfinite(numbers))
         if wrong.size:
             place = int(wrong[0])
-            given = shown_values[place].as_py()
+            given = values[place].as_py()
             raise self.refuse_row(first + place, name, "a number", "" if given is None else given)
         return np.ascontiguousarray(numbers, dtype=np.float64)
 
