@@ -53,6 +53,10 @@ if TYPE_CHECKING:
     )
     from clusterbandits.report.regret_plot import save_regret_plot
     from clusterbandits.simulation import Progress, Result, load_result, play, simulate
+    from clusterbandits.studies.advice.advice import Advice, advise
+    from clusterbandits.studies.advice.picture import save_arms_picture
+    from clusterbandits.studies.history import History, read_history
+    from clusterbandits.studies.replay import ReplayProgress, ReplayResult, replay
 
 _HOMES = {
     "bounds": ("RegretBound", "regret_bound"),
@@ -97,6 +101,10 @@ _HOMES = {
     ),
     "report.regret_plot": ("save_regret_plot",),
     "simulation": ("Progress", "Result", "load_result", "play", "simulate"),
+    "studies.advice.advice": ("Advice", "advise"),
+    "studies.advice.picture": ("save_arms_picture",),
+    "studies.history": ("History", "read_history"),
+    "studies.replay": ("ReplayProgress", "ReplayResult", "replay"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -111,6 +119,7 @@ __all__ = [
     "TSC",
     "UCB1",
     "UCBC",
+    "Advice",
     "Bernoulli",
     "ClusOPT",
     "ClusTS",
@@ -124,6 +133,7 @@ __all__ = [
     "Family",
     "Gaussian",
     "HierTS",
+    "History",
     "IMEDClus",
     "Instance",
     "InvalidInputError",
@@ -132,6 +142,8 @@ __all__ = [
     "Policy",
     "Progress",
     "RegretBound",
+    "ReplayProgress",
+    "ReplayResult",
     "Result",
     "SimulationInterrupted",
     "TLPMax",
@@ -142,12 +154,16 @@ __all__ = [
     "WidthAlarm",
     "WidthFit",
     "WidthWarning",
+    "advise",
     "as_family",
     "load_result",
     "play",
     "policy",
     "random_instance",
+    "read_history",
     "regret_bound",
+    "replay",
+    "save_arms_picture",
     "save_regret_plot",
     "simulate",
 ]

@@ -10,9 +10,13 @@ from typing import Annotated, NoReturn
 import typer
 
 from clusterbandits import __version__
+from clusterbandits.cli.advise import advise
 from clusterbandits.cli.bound import bound
 from clusterbandits.cli.paper import paper
 from clusterbandits.cli.policies import policies
+from clusterbandits.cli.replay import replay
+from clusterbandits.cli.run import example
+from clusterbandits.cli.run import run as run_study
 from clusterbandits.cli.simulate import simulate
 from clusterbandits.errors import ClusterBanditsError
 
@@ -26,8 +30,12 @@ app = typer.Typer(
 # Unknown options pass, so that means may begin with a minus; a mistyped option is one argument too many.
 app.command(context_settings={"ignore_unknown_options": True})(bound)
 app.command(context_settings={"ignore_unknown_options": True})(simulate)
+app.command("run")(run_study)
+app.command()(example)
+app.command()(advise)
 app.command()(paper)
 app.command()(policies)
+app.command()(replay)
 
 
 def _show_version(wanted: bool) -> None:

@@ -19,4 +19,8 @@ Family = Annotated[
     str | None,
     typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Play on the Dask cluster whose scheduler is at tcp://HOST:PORT."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.options import Json
+from clusterbandits.cli.options import Dask, Json
 
 if TYPE_CHECKING:
     from clusterbandits.paper.reproduce import Reproduction
@@ -29,9 +29,11 @@ def paper(
     beyond: Annotated[
         bool, typer.Option("--beyond", help="Also 10,000 times as many rounds, with every policy that can.")
     ] = False,
+    dask: Dask = None,
     json: Json = False,
 ) -> None:
     """Play the paper's figures, put its claims to the test, and write a report that opens in any browser."""
+    from clusterbandits.cli.executor import chosen_executor
     from clusterbandits.cli.progress_bar import games_bar
     from clusterbandits.paper.document import tally
     from clusterbandits.paper.reproduce import reproduce
@@ -43,8 +45,8 @@ def paper(
     rounds = whole("horizon", "paper", horizon, least=100)
     settings = PaperSettings(figure or (), runs, rounds, a, refresh, seed, beyond)
     try:
-        with games_bar() as listener:
-            found = reproduce(settings, out, listener)
+        with chosen_executor(dask) as executor, games_bar() as listener:
+            found = reproduce(settings, out, listener, executor=executor)
     except KeyboardInterrupt:
         typer.echo(f"Interrupted: finished runs are kept in '{out}'; call again to go on.", err=True)
         raise typer.Exit(130) from None
@@ -68,7 +70,8 @@ def _overview(found: "Reproduction") -> str:
 
 
 def _plain(found: "Reproduction") -> dict[str, object]:
-    from clusterbandits.paper.summary import figure_sentence, regret_records
+    from clusterbandits.paper.summary import BASE, figure_sentence
+    from clusterbandits.report.regret_table import regret_records
 
     evidence = found.evidence
     results = [(one, evidence.figure(one)) for one in evidence.played]
@@ -76,7 +79,7 @@ def _plain(found: "Reproduction") -> dict[str, object]:
         "command": evidence.settings.command(),
         "runs": {"all": found.runs, "stored": found.stored},
         "figures": [
-            one.to_dict() | {"policies": regret_records(result), "sentence": figure_sentence(result)}
+            one.to_dict() | {"policies": regret_records(result, BASE), "sentence": figure_sentence(result)}
             for one, result in results
         ],
         "audit": [entry.to_dict() for entry in found.entries],

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clusterbandits.paper.games import Game
     from clusterbandits.paper.play import GameListener
     from clusterbandits.simulation.progress import Listener, Progress
+    from clusterbandits.studies.study.play import StudyListener, StudyProgress
 
 #: Seconds without a single round, after which a policy must be new to this machine.
 _PATIENCE = 1.5
@@ -65,5 +66,24 @@ def games_bar() -> Iterator[GameListener | None]:
             done = before + progress.rounds_done / max(progress.rounds, 1) * progress.runs
             playing = "writing the report:" if done >= total else f"instance {game.number}, {game.name}:"
             bar.update(task, description=_COMPILING if compiling else playing, total=total, completed=done)
+
+        yield listen
+
+
+@contextlib.contextmanager
+def study_bar() -> Iterator[StudyListener | None]:
+    """Lend a listener that shows how far a study has come, or None where stderr is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TextColumn("runs"), BarColumn())
+    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("getting ready (a minute, where nothing is compiled yet):", total=None)
+
+        def listen(progress: StudyProgress) -> None:
+            if progress.runs_done:
+                doing = f"{progress.case}:" if progress.runs_done < progress.runs else "writing the report:"
+                bar.update(task, description=doing, total=progress.runs, completed=progress.runs_done)
 
         yield listen

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.options import Family, Json, Problem, Widths
+from clusterbandits.cli.options import Dask, Family, Json, Problem, Widths
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
@@ -34,25 +34,30 @@ def simulate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw regret with bands and bounds: a .png, .svg or .pdf file.")
     ] = None,
+    dask: Dask = None,
     json: Json = False,
 ) -> None:
     """Play policies against a problem and show what they pay, beside what any policy must pay."""
     from clusterbandits.bounds import regret_bound
+    from clusterbandits.cli.executor import chosen_executor
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.errors import SimulationInterrupted
     from clusterbandits.serial import to_json
     from clusterbandits.simulation import simulate as run
     from clusterbandits.studies.problem import read_problem
+    from clusterbandits.validate import invalid
 
     stated = read_problem(problem, widths, family, owner="simulate")
     if plot is not None:
         from clusterbandits.report.regret_plot import check_plot_file
 
         check_plot_file(plot)
+    if dask is not None and workers is not None:
+        raise invalid("workers", "simulate", "left out where the workers of a Dask cluster play", workers)
     bound = regret_bound(stated.instance, stated.clusters)
     interrupted = None
     try:
-        with progress_bar() as listener:
+        with chosen_executor(dask) as executor, progress_bar() as listener:
             result = run(
                 stated.instance,
                 policy or ["kl-ucb", "clus-ucb"],
@@ -61,6 +66,7 @@ def simulate(
                 seed,
                 clusters=stated.clusters,
                 workers=workers,
+                executor=executor,
                 store=store,
                 progress=listener,
                 paired=paired,

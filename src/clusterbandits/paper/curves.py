@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from clusterbandits.files import whole_file
 from clusterbandits.report.regret_panel import regret_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -77,11 +75,3 @@ def _clus_ucb(setting: Setting) -> NDArray[np.float64]:
 
 def _classical(setting: Setting) -> NDArray[np.float64]:
     return np.concatenate([part.classical_allocation for part in setting.bound.clusters])
-
-
-def save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
-    """Write a table as Parquet and as CSV, each whole or not at all."""
-    with whole_file(folder / f"{name}.parquet") as unfinished:
-        frame.to_parquet(unfinished, index=False)
-    with whole_file(folder / f"{name}.csv") as unfinished:
-        frame.to_csv(unfinished, index=False)

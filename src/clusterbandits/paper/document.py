@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from clusterbandits.files import made_folder, whole_file
 from clusterbandits.paper.audit.claim import Entry, Verdict
 from clusterbandits.paper.audit.markdown import audit_markdown
-from clusterbandits.paper.curves import curve_frame, pull_frame, save_frame
+from clusterbandits.paper.curves import curve_frame, pull_frame
 from clusterbandits.paper.figures import SPANS_FIGURE
 from clusterbandits.paper.sections import overview_section, spans_section
-from clusterbandits.report.page import Card, Page, Section, render_page
-from clusterbandits.report.picture import Picture, save_picture
+from clusterbandits.report.folder import write_folder
+from clusterbandits.report.page import Card, Page, Section
 from clusterbandits.serial import to_json
 from clusterbandits.tables import Table
 
@@ -67,34 +66,14 @@ def _brief(entries: Sequence[Entry]) -> Section:
 
 def write_report(page: Page, evidence: Evidence, entries: Sequence[Entry], folder: Path) -> None:
     """Write index.html, pictures, tables and the audit into a folder."""
-    pictures, data = folder / "pictures", folder / "data"
-    for place in (pictures, data):
-        made_folder(place)
-    drawn = list(_pictures(page.sections))
-    for drawing in drawn:
-        save_picture(drawing, pictures)
-    _remove_others(pictures, {drawing.name for drawing in drawn})
     played = [(one, evidence.figure(one)) for one in evidence.played]
-    if played:
-        save_frame(curve_frame(played), data, "curves")
-        save_frame(pull_frame(played), data, "pulls")
-    _remove_others(data, {"curves", "pulls"} if played else set())
+    frames = {"curves": curve_frame(played), "pulls": pull_frame(played)} if played else {}
     audit = [entry.to_dict() for entry in entries]
     texts = {
         "audit.json": to_json({"command": evidence.settings.command(), "audit": audit}, indent=2) + "\n",
         "audit.md": audit_markdown(entries, evidence),
-        "index.html": render_page(page),
     }
-    for name, text in texts.items():
-        with whole_file(folder / name) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
-
-
-def _remove_others(folder: Path, names: set[str]) -> None:
-    """Remove what an earlier report with other figures left behind."""
-    for path in folder.iterdir():
-        if path.suffix in {".svg", ".png", ".csv", ".parquet"} and path.stem not in names:
-            path.unlink(missing_ok=True)
+    write_folder(page, frames, texts, folder)
 
 
 def tally(entries: Iterable[Entry]) -> str:
@@ -126,9 +105,3 @@ def _card(entry: Entry) -> Card:
         details=finding.details,
         anchor=claim.key,
     )
-
-
-def _pictures(sections: Iterable[Section]) -> Iterable[Picture]:
-    for section in sections:
-        yield from section.pictures
-        yield from _pictures(section.parts)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from clusterbandits.paper.branches import Setting, settings
-from clusterbandits.simulation.results import Result
+from clusterbandits.simulation.joined import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     from clusterbandits.paper.games import Game
     from clusterbandits.paper.programme import Programme
     from clusterbandits.paper.settings import PaperSettings
+    from clusterbandits.simulation.results import Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +49,4 @@ class Evidence:
 
     def together(self, games: Mapping[str, Game]) -> Result:
         """Return the results of several games on one instance as one, by the names they are given here."""
-        parts = [self.results[game] for game in games.values()]
-        first = parts[0]
-        return Result(
-            first.instance,
-            tuple(games),
-            first.checkpoints,
-            np.concatenate([part.pulls for part in parts]),
-            first.runs,
-            alarm_rounds=tuple(part.alarm_rounds[0] for part in parts),
-            seed=first.seed,
-            paired=first.paired,
-        )
+        return joined({name: self.results[game] for name, game in games.items()})

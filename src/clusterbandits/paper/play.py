@@ -8,6 +8,7 @@ from clusterbandits.simulation import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Executor
     from pathlib import Path
 
     from clusterbandits.paper.games import Game
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
 class Play:
     """Games that are played one after the other, in a folder that keeps their runs."""
 
-    def __init__(self, games: Sequence[Game], folder: Path, listener: GameListener | None = None) -> None:
-        self._games, self._folder, self._listener = games, folder, listener
+    def __init__(
+        self,
+        games: Sequence[Game],
+        folder: Path,
+        listener: GameListener | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self._games, self._folder, self._listener, self._executor = games, folder, listener, executor
         self.results: dict[Game, Result] = {}
         self.runs = sum(game.runs for game in games)
         #: Runs that had been played before.
@@ -41,6 +48,7 @@ class Play:
                 game.seed,
                 clusters=game.instance.clusters(game.widths),
                 checkpoints=game.checkpoints,
+                executor=self._executor,
                 store=self._folder / "runs" / game.folder,
                 progress=watch,
                 paired=game.paired,

@@ -19,6 +19,7 @@ from clusterbandits.simulation.warm import compiled_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
     from pathlib import Path
 
     from clusterbandits.paper.audit.claim import Claim
@@ -42,6 +43,7 @@ def reproduce(
     folder: Path,
     listener: GameListener | None = None,
     claims: Sequence[Claim] = CLAIMS,
+    executor: Executor | None = None,
 ) -> Reproduction:
     """Play the paper's figures, put its claims to the test and write the report.
 
@@ -55,12 +57,15 @@ def reproduce(
         Told now and then how far it has come.
     claims
         What to put to the test.
+    executor
+        Who plays, instead of threads of this process.
     """
     claim_folder(folder, settings)
     programme = Programme(settings)
-    play = Play(programme.games(), folder, listener)
+    play = Play(programme.games(), folder, listener, executor)
     evidence = Evidence(programme, play.results)
-    with compiled_aside(_kinds(programme.games())), _Artist(evidence) as artist:
+    kinds = _kinds(programme.games()) if executor is None else []
+    with compiled_aside(kinds), _Artist(evidence) as artist:
         for _ in play:
             artist.draw_what_is_ready()
         entries = audit(claims, evidence)

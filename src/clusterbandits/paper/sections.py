@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from clusterbandits.paper.beyond import far_results, meets_sentence, rate_overview, rate_table
 from clusterbandits.paper.branches import branch_table
 from clusterbandits.paper.figures import SPANS, Figure
-from clusterbandits.paper.summary import BASE, OURS, conditions, figure_sentence, overview, regret_table
+from clusterbandits.paper.summary import BASE, OURS, conditions, figure_sentence, overview
 from clusterbandits.report.page import Section
 from clusterbandits.report.pulls_panel import pulls_panel
 from clusterbandits.report.regret_panel import regret_panel
+from clusterbandits.report.regret_table import regret_table
 from clusterbandits.report.spans_panel import spans_panel
 from clusterbandits.simulation.statistics import round_text
 
@@ -93,7 +94,7 @@ def _setting_section(evidence: Evidence, setting: Setting, heading: str) -> Sect
         lead=figure_sentence(result),
         text=(conditions(setting, result.horizon, len(result.runs)),),
         pictures=pictures,
-        tables=(regret_table(result),),
+        tables=(regret_table(result, BASE),),
     )
 
 

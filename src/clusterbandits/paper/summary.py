@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.paper.audit.decide import Estimate, estimate
+from clusterbandits.paper.audit.decide import Estimate
+from clusterbandits.report.regret_table import regret_records
 from clusterbandits.simulation.statistics import count_text, round_text
 from clusterbandits.tables import Table
 
@@ -23,50 +24,6 @@ def called(policy: str) -> str:
     return _NAMES.get(policy, policy)
 
 
-def regret_records(result: Result) -> list[dict[str, Any]]:
-    """Return a row of plain data for every policy: final regret, and the difference to KL-UCB run by run."""
-    base = result.regret(BASE)[:, -1]
-    best = result.pulls[:, :, -1, result.instance.gaps == 0].sum(axis=2) / result.horizon
-    rows = []
-    for place, label in enumerate(result.labels):
-        final = result.regret(label)[:, -1]
-        mean, apart = estimate(final), estimate(final - base)
-        rows.append(
-            {
-                "policy": label,
-                "regret": mean.value,
-                "standard_error": mean.error,
-                "difference": apart.value,
-                "difference_error": apart.error,
-                "worst_run": float(final.max()),
-                "best_arm_share": float(best[place].mean()),
-                "runs": mean.runs,
-            }
-        )
-    return rows
-
-
-def regret_table(result: Result) -> Table:
-    """Return the final regrets for people."""
-    rows = tuple(
-        (
-            row["policy"],
-            str(_regret(row)),
-            "" if row["policy"] == BASE else str(_difference(row)),
-            row["worst_run"],
-            100 * row["best_arm_share"],
-        )
-        for row in regret_records(result)
-    )
-    how = "on the same rewards, run by run" if result.paired else "run by run"
-    return Table(
-        ("policy", "regret", "minus kl-ucb", "worst run", "best arm %"),
-        rows,
-        title=f"Regret after {count_text(result.horizon, 'round')}, {count_text(len(result.runs), 'run')}",
-        notes=(f"±: standard error. minus kl-ucb: {how}. best arm %: share of pulls of the best arm.",),
-    )
-
-
 def _regret(row: dict[str, Any]) -> Estimate:
     return Estimate(row["regret"], row["standard_error"], row["runs"])
 
@@ -77,7 +34,7 @@ def _difference(row: dict[str, Any]) -> Estimate:
 
 def figure_sentence(result: Result) -> str:
     """Return what a figure shows: Clus-UCB against KL-UCB, who pays least, and who is ruined how often."""
-    rows = {row["policy"]: row for row in regret_records(result)}
+    rows = {row["policy"]: row for row in regret_records(result, BASE)}
     ours = _difference(rows[OURS])
     share = abs(ours.value) / max(rows[BASE]["regret"], 1e-300)
     against = {
@@ -123,7 +80,7 @@ def overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
     """Return a row for every figure: what each policy paid, and what Clus-UCB saved."""
     rows = []
     for setting, result in zip(settings, results, strict=True):
-        records = {row["policy"]: row for row in regret_records(result)}
+        records = {row["policy"]: row for row in regret_records(result, BASE)}
         regrets = [round(records[label]["regret"], 1) for label in result.labels]
         rows.append((setting.name, *regrets, str(_difference(records[OURS]))))
     labels = results[0].labels

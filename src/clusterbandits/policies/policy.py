@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
@@ -17,12 +17,26 @@ from clusterbandits.serial import to_json
 from clusterbandits.validate import Described, check_keys, choice, invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.random import Generator
 
+    from clusterbandits.partition import Label
     from clusterbandits.policies.protocol import State
 
 _FORMAT = "clusterbandits policy 2"
 _DESCRIPTION = ["policy", "settings", "family", "label", "clusters"]
+
+
+@runtime_checkable
+class Past(Protocol):
+    """What was tried before, as ``read_history`` returns it."""
+
+    def clusters(self, widths: object = None) -> Clusters:
+        """Return the groups, with safe widths where none are given."""
+
+    def told(self) -> Iterable[tuple[Label, int, int]]:
+        """Return every arm that was tried, its pulls and its total."""
 
 
 class Policy(Online):
@@ -81,6 +95,38 @@ class Policy(Online):
         self.settings = read_settings(self.name, self.defaults, settings, owner)
         self.label = self.spec if label is None else label
         super().__init__()
+
+    @classmethod
+    def from_history(
+        cls, history: Past, widths: object = None, *, label: str | None = None, **settings: object
+    ) -> Self:
+        """Return a policy that knows what was tried before, to go on from there.
+
+        Parameters
+        ----------
+        history
+            Trials and successes, as ``read_history`` returns them.
+        widths
+            As for ``Clusters``; by default widths that the history itself shows to be wide enough, all of
+            them with a confidence of 95 %.
+        label, **settings
+            As for the policy itself.
+
+        Examples
+        --------
+        >>> from clusterbandits import ClusUCB, read_history
+        >>> rows = {"arm": ["a", "b"], "group": ["red", "red"], "trials": [40, 50], "successes": [4, 10]}
+        >>> policy = ClusUCB.from_history(read_history(rows), widths=0.2)
+        >>> policy.pulls, policy.rounds, policy.ask()
+        ({'a': 40, 'b': 50}, 90, 'b')
+        """
+        if not isinstance(history, Past):
+            allowed = "a history, as read_history returns it"
+            raise invalid("history", f"{cls.__name__}.from_history", allowed, history)
+        policy = cls.make(history.clusters(widths), settings, family="bernoulli", label=label)
+        for arm, pulls, total in history.told():
+            policy.tell(arm, total, pulls=pulls)
+        return policy
 
     @property
     def spec(self) -> str:

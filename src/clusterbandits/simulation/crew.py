@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from clusterbandits.errors import SimulationInterrupted
 from clusterbandits.simulation.progress import Tally
 from clusterbandits.simulation.results import Result
 from clusterbandits.simulation.runs import play_block, play_runs
-from clusterbandits.validate import Described, invalid
+from clusterbandits.validate import Described, invalid, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from clusterbandits.simulation.plan import Block, Plan, Played
-    from clusterbandits.simulation.progress import Listener
     from clusterbandits.simulation.store import Store
 
-    Futures = dict[Future[Played], Block]
-
+#: Pieces a policy's runs are handed out and stored in.
+PIECES = 16
 #: Seconds between looks at how far it has come.
 _LOOK = 0.1
 
@@ -30,7 +29,7 @@ _LOOK = 0.1
 class Ledger:
     """The pulls and alarms of all runs, filled in block by block, in memory and in the store."""
 
-    def __init__(self, plan: Plan, store: Store | None) -> None:
+    def __init__(self, plan: Plan, store: Store | None, pieces: int = PIECES) -> None:
         self.plan, self._store = plan, store
         arms = len(plan.instance.arms)
         shape = (len(plan.policies), plan.runs, len(plan.checkpoints), arms)
@@ -39,10 +38,9 @@ class Ledger:
             np.zeros((plan.runs, len(policy.clusters.widths)), dtype=np.int64) for policy in plan.policies
         )
         self._done = np.zeros(shape[:2], dtype=np.bool_)
-        kept = {} if store is None else store.load()
-        for block, played in kept.items():
+        for block, played in ({} if store is None else store.load()).items():
             self._write(block, played)
-        self.missing = [block for block in plan.blocks if block not in kept]
+        self.missing = plan.blocks(pieces, self._done)
         self.tally = Tally(int(self._done.size), plan.horizon, int(self._done.sum()))
 
     def enter(self, block: Block, played: Played, *, rounds_counted: bool) -> None:
@@ -83,15 +81,22 @@ class Ledger:
         """Return the runs that every policy has finished, or None where there is none yet."""
         return self.result("simulate") if self._done.all(axis=0).any() else None
 
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing any more."""
+        return bool(self._done.all())
+
 
 class Crew(Protocol):
     """Plays blocks somewhere."""
 
     #: Whether it tells of rounds while it plays them.
     counts_rounds: bool
+    #: How many blocks it takes at a time.
+    room: int
 
-    def submit(self, blocks: Iterable[Block]) -> Futures:
-        """Begin to play the blocks."""
+    def submit(self, ledger: Ledger, block: Block) -> Future[Played]:
+        """Begin to play a block of a ledger's plan."""
 
     def stop(self, futures: Iterable[Future[Played]]) -> None:
         """End as soon as can be; blocks that are finished stay finished."""
@@ -102,19 +107,20 @@ class Threads:
 
     counts_rounds = True
 
-    def __init__(self, plan: Plan, workers: int, tally: Tally) -> None:
-        self._plan, self._tally = plan, tally
+    def __init__(self, workers: int) -> None:
+        self.room = 4 * workers
         self._stopped = threading.Event()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="clusterbandits")
 
-    def submit(self, blocks: Iterable[Block]) -> Futures:
-        """Begin to play the blocks."""
-        return {self._pool.submit(play_runs, self._plan, block, self._watch): block for block in blocks}
+    def submit(self, ledger: Ledger, block: Block) -> Future[Played]:
+        """Begin to play a block of a ledger's plan."""
 
-    def _watch(self, rounds: int) -> None:
-        if self._stopped.is_set():
-            raise InterruptedError
-        self._tally.add_rounds(rounds)
+        def watch(rounds: int) -> None:
+            if self._stopped.is_set():
+                raise InterruptedError
+            ledger.tally.add_rounds(rounds)
+
+        return self._pool.submit(play_runs, ledger.plan, block, watch)
 
     def stop(self, futures: Iterable[Future[Played]]) -> None:
         """End within the few milliseconds a kernel takes to look up."""
@@ -127,14 +133,18 @@ class Foreign:
     """Somebody's executor: gets the plan as text and plain numbers, so that it may be on another machine."""
 
     counts_rounds = False
+    room = 512
 
-    def __init__(self, plan: Plan, executor: Executor) -> None:
-        self._plan, self._executor = plan, executor
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._texts: dict[int, str] = {}
 
-    def submit(self, blocks: Iterable[Block]) -> Futures:
-        """Begin to play the blocks."""
-        text = self._plan.to_json()
-        return {self._executor.submit(play_block, text, block): block for block in blocks}
+    def submit(self, ledger: Ledger, block: Block) -> Future[Played]:
+        """Begin to play a block of a ledger's plan."""
+        text = self._texts.get(id(ledger)) or ledger.plan.to_json()
+        # Blocks of one ledger come one after the other: its text is written once, and not kept for long.
+        self._texts = {id(ledger): text}
+        return self._executor.submit(play_block, text, block)
 
     def stop(self, futures: Iterable[Future[Played]]) -> None:
         """Ask for nothing more; the executor belongs to somebody else and is left running."""
@@ -142,24 +152,76 @@ class Foreign:
             future.cancel()
 
 
-def play_missing(ledger: Ledger, crew: Crew, progress: Listener | None) -> None:
-    """Play all blocks that the ledger misses; an interruption keeps those that are finished."""
-    waiting = crew.submit(ledger.missing)
+def crew_of(workers: object, executor: object, owner: str) -> Crew:
+    """Return who plays: an executor where one is given, else so many threads, one a core by default."""
+    threads = _cores() if workers is None else whole("workers", owner, workers, least=1, most=1024)
+    if executor is None:
+        return Threads(threads)
+    if not isinstance(executor, Executor):
+        raise invalid("executor", owner, "a concurrent.futures.Executor", executor)
+    return Foreign(executor)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def play_all(ledgers: Iterable[Ledger], crew: Crew, look: Callable[[], None]) -> Iterator[Ledger]:
+    """Play all blocks that ledgers miss, as many at a time as the crew takes; yield each ledger when whole.
+
+    Ledgers are asked for when there is room for them, so there may be thousands. An interruption keeps the
+    blocks that are finished.
+
+    Parameters
+    ----------
+    ledgers
+        What is to be played.
+    crew
+        Who plays.
+    look
+        Called now and then.
+    """
+    waiting: dict[Future[Played], tuple[Ledger, Block]] = {}
     try:
-        if progress is not None:
-            progress(ledger.tally.progress())
-        while waiting:
-            done, _ = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
-            for future in done:
-                ledger.enter(waiting[future], future.result(), rounds_counted=crew.counts_rounds)
-                del waiting[future]
-            if progress is not None:
-                progress(ledger.tally.progress())
+        pieces = _pieces(ledgers)
+        coming: tuple[Ledger, Block | None] | None = next(pieces, None)
+        while coming or waiting:
+            while coming and len(waiting) < crew.room:
+                ledger, block = coming
+                if block is None:
+                    yield ledger
+                else:
+                    waiting[crew.submit(ledger, block)] = ledger, block
+                coming = next(pieces, None)
+            look()
+            for ledger in _enter_finished(waiting, crew):
+                yield ledger
+        look()
     except KeyboardInterrupt:
         crew.stop(waiting)
-        for future, block in waiting.items():
+        for future, (ledger, block) in waiting.items():
             if future.done() and not future.cancelled() and future.exception() is None:
                 ledger.enter(block, future.result(), rounds_counted=crew.counts_rounds)
-        raise SimulationInterrupted(ledger.finished_result()) from None
+        raise
     finally:
         crew.stop(waiting)
+
+
+def _pieces(ledgers: Iterable[Ledger]) -> Iterator[tuple[Ledger, Block | None]]:
+    """Return every block with its ledger, and None for a ledger that misses nothing."""
+    for ledger in ledgers:
+        if not ledger.missing:
+            yield ledger, None
+        for block in ledger.missing:
+            yield ledger, block
+
+
+def _enter_finished(waiting: dict[Future[Played], tuple[Ledger, Block]], crew: Crew) -> Iterator[Ledger]:
+    """Wait a moment for blocks to be finished and enter them; return the ledgers that are whole by that."""
+    done, _ = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
+    for future in done:
+        ledger, block = waiting[future]
+        ledger.enter(block, future.result(), rounds_counted=crew.counts_rounds)
+        del waiting[future]
+        if ledger.complete:
+            yield ledger

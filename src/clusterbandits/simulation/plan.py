@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from clusterbandits.instance import Instance
 from clusterbandits.policies import Policy
 from clusterbandits.serial import to_json
@@ -18,12 +20,9 @@ from clusterbandits.validate import LARGEST_SEED, check_keys, truth, whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
 MOST_RUNS = 10**6
-#: Pieces a policy's runs are played, handed out and stored in.
-_BLOCKS = 16
 
 
 class Block(NamedTuple):
@@ -61,15 +60,26 @@ class Plan:
         """The name of every policy."""
         return tuple(policy.label for policy in self.policies)
 
-    @property
-    def blocks(self) -> list[Block]:
-        """The pieces, all policies' first runs first, so that an interruption leaves runs to compare."""
-        size = math.ceil(self.runs / _BLOCKS)
-        return [
-            Block(policy, first, min(size, self.runs - first))
-            for first in range(0, self.runs, size)
-            for policy in range(len(self.policies))
-        ]
+    def blocks(self, pieces: int, played: NDArray[np.bool_]) -> list[Block]:
+        """Return the runs that were not played yet, in at most so many pieces a policy, and what gaps add.
+
+        All policies' first runs come first, so that an interruption leaves runs to compare.
+
+        Parameters
+        ----------
+        pieces
+            In how many pieces a policy's runs are cut where all are missing; no bit depends on it.
+        played
+            ``[policy, run]``
+        """
+        size = math.ceil(self.runs / pieces)
+        found = []
+        for first in range(0, self.runs, size):
+            for policy, done in enumerate(played):
+                missing = np.flatnonzero(~done[first : first + size]) + first
+                parts = np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1) if missing.size else []
+                found += [Block(policy, int(part[0]), part.size) for part in parts]
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which ``of_dict`` makes this plan again."""

@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MANIFEST = "_manifest.json"
 _FORMAT = "clusterbandits runs 2"
 _KEY = b"clusterbandits"
+_NAME = re.compile(r"policy-(\d+)-runs-(\d{6,})\.parquet")
 _COLUMNS = ["policy", "run", "round", "arm", "pulls"]
 
 
@@ -65,20 +67,35 @@ class Store:
     def check_versions(self) -> None:
         """Refuse to go on with runs that other versions began: their bits might differ."""
         begun = _read_manifest(self.folder)["versions"]
-        if begun != _versions() and any(not self._path(block).exists() for block in self.plan.blocks):
+        if begun != _versions():
             allowed = f"finished with what began it, {_named(begun)}, not {_named(_versions())}"
             raise invalid("store", "simulate", allowed, str(self.folder))
 
     def load(self) -> dict[Block, Played]:
         """Return what is there already; anything damaged or foreign among it is named and refused."""
-        blocks = self.plan.blocks
-        expected = {self._path(block).name for block in blocks}
+        found: dict[Block, Played] = {}
+        taken = np.zeros((len(self.plan.policies), self.plan.runs), dtype=np.bool_)
         for path in sorted(self.folder.glob("*.parquet")):
-            if path.name not in expected:
-                raise UnreadableFileError(
-                    f"The folder '{self.folder}' must hold runs of its plan alone. Got '{path.name}' instead."
-                )
-        return {block: self._read(block) for block in blocks if self._path(block).exists()}
+            block, played = self._read(path, *self._named(path))
+            runs = taken[block.policy, block.first : block.first + block.runs]
+            if runs.any():
+                raise self._foreign(path)
+            runs[:] = True
+            found[block] = played
+        return found
+
+    def _named(self, path: Path) -> tuple[int, int]:
+        """Return the policy and the first run that a file's name tells of."""
+        name = _NAME.fullmatch(path.name)
+        policy, first = map(int, name.groups()) if name else (-1, -1)
+        if not (0 <= policy < len(self.plan.policies) and 0 <= first < self.plan.runs):
+            raise self._foreign(path)
+        return policy, first
+
+    def _foreign(self, path: Path) -> UnreadableFileError:
+        return UnreadableFileError(
+            f"The folder '{self.folder}' must hold runs of its plan alone. Got '{path.name}' instead."
+        )
 
     def save(self, block: Block, played: Played) -> None:
         """Write a block, whole or not at all."""
@@ -107,11 +124,11 @@ class Store:
     def _path(self, block: Block) -> Path:
         return self.folder / f"policy-{block.policy}-runs-{block.first:06d}.parquet"
 
-    def _read(self, block: Block) -> Played:
-        path = self._path(block)
+    def _read(self, path: Path, policy: int, first: int) -> tuple[Block, Played]:
         try:
             table = pq.read_table(path, page_checksum_verification=True)
             mark = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+            block = Block(policy, first, self._runs_of(table))
             alarms = self._alarms(mark.pop("alarms", None) if isinstance(mark, dict) else None, block)
             pulls = self._pulls(table, block)
             whole = pulls is not None and table.equals(self._table(block, pulls), check_metadata=False)
@@ -121,7 +138,12 @@ class Store:
             raise self._bad(path, "a block of this plan", "another")
         if pulls is None or alarms is None or not whole:
             raise self._bad(path, "a table of runs that add up to their rounds", "another")
-        return Played(pulls, alarms)
+        return block, Played(pulls, alarms)
+
+    def _runs_of(self, table: Any) -> int:
+        """Return how many runs a table has rows for, at least one."""
+        rows_a_run = len(self.plan.checkpoints) * len(self.plan.instance.arms)
+        return max(1, int(table.num_rows) // rows_a_run)
 
     def _alarms(self, listed: object, block: Block) -> Ints | None:
         """Return the rounds of alarms, or None where they cannot be those of runs."""

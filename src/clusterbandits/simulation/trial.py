@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clusterbandits.errors import SimulationInterrupted
 from clusterbandits.families.family import MOST_COUNT
 from clusterbandits.pairing import paired_clusters
 from clusterbandits.policies import Policy, policy
 from clusterbandits.simulation.checkpoints import read_checkpoints
-from clusterbandits.simulation.crew import Foreign, Ledger, Threads, play_missing
+from clusterbandits.simulation.crew import PIECES, Ledger, crew_of, play_all
 from clusterbandits.simulation.plan import MOST_RUNS, Plan
 from clusterbandits.validate import LARGEST_SEED, Described, invalid, is_list, truth, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from concurrent.futures import Executor
 
     from clusterbandits.clusters import Clusters
     from clusterbandits.instance import Instance
     from clusterbandits.simulation.progress import Listener
     from clusterbandits.simulation.results import Result
-    from clusterbandits.simulation.store import Store
 
 
 def simulate(
@@ -90,18 +90,53 @@ def simulate(
     >>> result.regret("clus-ucb").shape, result.checkpoints[[0, -1]].tolist()
     ((8, 38), [1, 10000])
     """
-    settings = {"horizon": horizon, "runs": runs, "seed": seed, "checkpoints": checkpoints}
-    ways = truth("paired", "simulate", paired), truth("stepwise", "simulate", stepwise)
-    plan = _plan(instance, _policies(instance, policies, clusters), settings, *ways)
-    threads = _cores() if workers is None else whole("workers", "simulate", workers, least=1, most=1024)
-    if executor is not None and not isinstance(executor, Executor):
-        raise invalid("executor", "simulate", "a concurrent.futures.Executor", executor)
+    plan = plan_of(
+        instance,
+        policies,
+        {
+            "horizon": horizon,
+            "runs": runs,
+            "seed": seed,
+            "checkpoints": checkpoints,
+            "paired": paired,
+            "stepwise": stepwise,
+        },
+        clusters,
+    )
+    crew = crew_of(workers, executor, "simulate")
     if progress is not None and not callable(progress):
         raise invalid("progress", "simulate", "a function of a Progress", progress)
-    ledger = Ledger(plan, None if store is None else _open(_folder(store, "simulate"), plan))
-    crew = Threads(plan, threads, ledger.tally) if executor is None else Foreign(plan, executor)
-    play_missing(ledger, crew, progress)
+    ledger = open_ledger(plan, None if store is None else _folder(store, "simulate"))
+    try:
+        for _ in play_all([ledger], crew, lambda: progress and progress(ledger.tally.progress())):
+            pass
+    except KeyboardInterrupt:
+        raise SimulationInterrupted(ledger.finished_result()) from None
     return ledger.result("simulate")
+
+
+def open_ledger(plan: Plan, folder: Path | None, pieces: int = PIECES) -> Ledger:
+    """Return a ledger with the runs that a folder has, to be filled with those it misses.
+
+    Parameters
+    ----------
+    plan
+        What is to be played.
+    folder
+        Keeps runs as they finish; made where there is none. None keeps them in memory alone.
+    pieces
+        In how many pieces a policy's runs are handed out and stored.
+    """
+    if folder is None:
+        return Ledger(plan, None, pieces)
+    from clusterbandits.simulation.store import Store
+
+    store = Store(folder, plan)
+    store.sweep()
+    ledger = Ledger(plan, store, pieces)
+    if ledger.missing:
+        store.check_versions()
+    return ledger
 
 
 def load_result(store: str | os.PathLike[str]) -> Result:
@@ -118,28 +153,19 @@ def load_result(store: str | os.PathLike[str]) -> Result:
     return Ledger(read_plan(folder), Store(folder, read_plan(folder))).result("load_result")
 
 
-def _open(folder: Path, plan: Plan) -> Store:
-    from clusterbandits.simulation.store import Store
-
-    store = Store(folder, plan)
-    store.check_versions()
-    store.sweep()
-    return store
-
-
 def _folder(store: object, owner: str) -> Path:
     if not isinstance(store, str | os.PathLike) or not os.fspath(store) or "\0" in str(store):
         raise invalid("store", owner, "the path of a folder", store)
     return Path(store)
 
 
-def _plan(
-    instance: Instance,
-    policies: tuple[Policy, ...],
-    settings: Mapping[str, object],
-    paired: bool,
-    stepwise: bool,
+def plan_of(
+    instance: Instance, policies: object, settings: Mapping[str, object], clusters: Clusters | None = None
 ) -> Plan:
+    """Return what ``simulate`` plays, checked.
+
+    ``settings`` are its horizon, runs, seed, checkpoints, paired and stepwise, by name.
+    """
     horizon = whole("horizon", "simulate", settings["horizon"], least=1)
     family, best = instance.family, instance.best_mean
     if family.counts and horizon * best > MOST_COUNT:
@@ -148,13 +174,13 @@ def _plan(
         )
     return Plan(
         instance=instance,
-        policies=tuple(one.for_horizon(horizon) for one in policies),
+        policies=tuple(one.for_horizon(horizon) for one in _policies(instance, policies, clusters)),
         horizon=horizon,
         runs=whole("runs", "simulate", settings["runs"], least=1, most=MOST_RUNS),
         seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),
         checkpoints=read_checkpoints(settings["checkpoints"], horizon),
-        paired=paired,
-        stepwise=stepwise,
+        paired=truth("paired", "simulate", settings["paired"]),
+        stepwise=truth("stepwise", "simulate", settings["stepwise"]),
     )
 
 
@@ -177,7 +203,3 @@ def _policies(instance: Instance, given: object, clusters: Clusters | None) -> t
             raise invalid("policies", "simulate", allowed, Described(f"{one.label!r} twice"))
         chosen.append(one)
     return tuple(chosen)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -100,7 +100,7 @@ class Source:
         self.name = f"The table '{self._path}'" if self._path else f"The '{parameter}' parameter of {owner}"
         self._memory: Any = None if self._path else self._in_memory(table)
         self._delimiter = ","
-        given = self._header(self._path) if self._path else list(self._memory.column_names)
+        given = list(self._memory.column_names) if self._path is None else self._header(self._path)
         self._found = self._match(given, columns)
 
     @property

@@ -1,16 +1,18 @@
-"""Bundled tables of real successes and failures, as instances to play against."""
+"""Bundled tables of real successes and failures, as histories and as instances to play against."""
 
 from __future__ import annotations
 
-import csv
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from clusterbandits.instance import Instance
+from clusterbandits.studies.history import read_history
 from clusterbandits.validate import choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from clusterbandits.instance import Instance
+    from clusterbandits.studies.history import History
 
 #: The name of every bundled table, and what it holds; sources and licences are in ``data/README.md``.
 TABLES: Mapping[str, str] = {
@@ -46,9 +48,26 @@ def table_instance(name: str) -> Instance:
     flights-by-destination, 183 arms: the same flights: airline and destination, ...
     admissions, 12 arms: graduate admissions at Berkeley in 1973: department and sex, ...
     """
-    file = _FILES[choice("name", "table_instance", name, TABLES)]
-    text = resources.files("clusterbandits.studies").joinpath("data", file).read_text(encoding="utf-8")
-    means: dict[str, dict[str, float]] = {}
-    for row in csv.DictReader(text.splitlines()):
-        means.setdefault(row["group"], {})[row["arm"]] = int(row["successes"]) / int(row["trials"])
-    return Instance(means)
+    return _read(name, "table_instance").instance()
+
+
+def table_history(name: str) -> History:
+    """Return a bundled table as what was tried: trials and successes of every arm.
+
+    Parameters
+    ----------
+    name
+        A name in ``TABLES``.
+
+    Examples
+    --------
+    >>> table_history("admissions")
+    <History: 12 arms in 6 groups, 4526 trials>
+    """
+    return _read(name, "table_history")
+
+
+def _read(name: str, owner: str) -> History:
+    file = _FILES[choice("name", owner, name, TABLES)]
+    with resources.as_file(resources.files("clusterbandits.studies").joinpath("data", file)) as path:
+        return read_history(path, owner)

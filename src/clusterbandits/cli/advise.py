@@ -1,0 +1,55 @@
+"""``clusterbandits advise``: from a history to safe widths, a policy, and what it saves."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clusterbandits.cli.options import Json
+
+
+def advise(
+    history: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A CSV file: arm, group, trials, successes; or arm, group, reward, one row an event.",
+        ),
+    ],
+    horizon: Annotated[float, typer.Option(help="How many rounds lie ahead.")] = 1e5,
+    confidence: Annotated[float, typer.Option(help="That all widths are wide enough.")] = 0.95,
+    runs: Annotated[int, typer.Option(help="Runs at the estimates, and as many plausible worlds.")] = 32,
+    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Threads. Default: one for every core.")] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw arms, intervals and widths: a .png, .svg or .pdf file."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tell which widths a history makes safe, what they save, and which policy to take."""
+    from clusterbandits.cli.progress_bar import progress_bar
+    from clusterbandits.errors import SimulationInterrupted
+    from clusterbandits.serial import to_json
+    from clusterbandits.studies.advice.advice import advise as ask
+
+    if picture is not None:
+        from clusterbandits.studies.advice.picture import check_picture_file, save_arms_picture
+
+        check_picture_file(picture)
+    try:
+        with progress_bar() as listener:
+            found = ask(
+                history,
+                horizon=horizon,
+                confidence=confidence,
+                runs=runs,
+                seed=seed,
+                workers=workers,
+                progress=listener,
+            )
+    except SimulationInterrupted:
+        raise typer.Exit(130) from None
+    if picture is not None:
+        save_arms_picture(found, picture)
+    print(to_json(found.to_dict(), indent=2) if json else found)

@@ -1,0 +1,27 @@
+"""Where commands play: here, or on a cluster that ``--dask`` names."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+
+
+@contextlib.contextmanager
+def chosen_executor(dask: str | None) -> Iterator[Executor | None]:
+    """Lend an executor that plays on the cluster at an address, or None where none is given."""
+    if dask is None:
+        yield None
+        return
+    from clusterbandits.simulation.machines import dask_executor
+
+    def tell() -> None:
+        typer.echo(f"No worker has joined the Dask cluster at {dask} yet: waiting for the first.", err=True)
+
+    with dask_executor(dask, waiting=tell) as executor:
+        yield executor

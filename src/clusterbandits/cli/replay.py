@@ -1,0 +1,105 @@
+"""``clusterbandits replay``: what policies would have earned, from a log."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clusterbandits.cli.options import Family, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterbandits.studies.replay import ReplayProgress
+    from clusterbandits.studies.replay.progress import ReplayListener
+
+
+def replay(
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG", help="A CSV file: time, arm, reward, and perhaps propensity and group."
+        ),
+    ],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; may be given again. Default: kl-ucb."),
+    ] = None,
+    widths: Annotated[
+        str | None,
+        typer.Option(
+            help="Width of each group: 0.03,0.04 as they appear, red=0.03,blue=0.04, or one for all."
+        ),
+    ] = None,
+    rounds: Annotated[
+        float | None, typer.Option(help="Rounds of an episode. Default: so many that 20 episodes fit.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="The level of intervals.")] = 0.95,
+    family: Family = None,
+    seed: Annotated[int, typer.Option(help="Decides all chance.")] = 0,
+    arms: Annotated[bool, typer.Option("--arms", help="Also show what every arm of the log paid.")] = False,
+    json: Json = False,
+) -> None:
+    """Tell what policies would have earned, from a log of what others chose."""
+    from clusterbandits.serial import to_json
+    from clusterbandits.studies.replay import replay as run
+
+    with _bar() as listener:
+        result = run(
+            log,
+            policy or ["kl-ucb"],
+            widths=None if widths is None else _widths(widths),
+            rounds=rounds,
+            seed=seed,
+            confidence=confidence,
+            family=family or "bernoulli",
+            progress=listener,
+        )
+    if json:
+        print(to_json(result.to_dict(), indent=2))
+        return
+    print(result)
+    if arms:
+        print(f"\n{result.arm_table().text()}")
+
+
+def _widths(text: str) -> object:
+    """Return one width, a list of them, or a mapping from names."""
+    from clusterbandits.validate import Described, invalid
+
+    named: dict[str, float] = {}
+    values: list[float] = []
+    for part in text.split(","):
+        name, equals, number = part.rpartition("=")
+        try:
+            values.append(float(number))
+        except ValueError:
+            given = Described(f"'{part.strip()}' in '{text.strip()}'")
+            raise invalid("widths", "replay", "numbers with commas between them", given) from None
+        if equals:
+            named[name.strip()] = values[-1]
+    if named and len(named) < len(values):
+        allowed = "numbers, or each with a different name, as in red=0.03,blue=0.04"
+        raise invalid("widths", "replay", allowed, text)
+    return named or (values[0] if len(values) == 1 else values)
+
+
+@contextlib.contextmanager
+def _bar() -> "Iterator[ReplayListener | None]":
+    """Lend a listener that shows how many rows have passed, or None where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    rows = TextColumn("{task.description} {task.completed:,.0f} rows")
+    with Progress(rows, BarColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def listen(progress: "ReplayProgress") -> None:
+            bar.update(task, description=progress.doing, total=progress.rows, completed=progress.rows_done)
+
+        yield listen

@@ -1,0 +1,84 @@
+"""``clusterbandits run`` and ``clusterbandits example``: studies as files."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clusterbandits.cli.options import Dask, Json
+
+if TYPE_CHECKING:
+    from clusterbandits.studies.study.run import StudyReport
+
+
+def run(
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY.toml", help="A study; `clusterbandits example` writes one.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of the report; go on from what it has. Default: STUDY.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads. Default: one for every core.")] = None,
+    dask: Dask = None,
+    json: Json = False,
+) -> None:
+    """Play a study: its problems, its policies, what they are told. Write a report."""
+    from clusterbandits.cli.executor import chosen_executor
+    from clusterbandits.cli.progress_bar import study_bar
+    from clusterbandits.serial import to_json
+    from clusterbandits.studies.study.run import run_study
+    from clusterbandits.studies.study.study import read_study
+
+    chosen = read_study(study)
+    folder = Path(chosen.name) if out is None else out
+    try:
+        with chosen_executor(dask) as executor, study_bar() as listener:
+            report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted: finished runs are kept in '{folder}'; call again to go on.", err=True)
+        raise typer.Exit(130) from None
+    print(to_json(report.to_dict(), indent=2) if json else _overview(report))
+
+
+def _overview(report: "StudyReport") -> str:
+    import textwrap
+
+    from clusterbandits.simulation.statistics import count_text
+    from clusterbandits.studies.study.summary import (
+        case_sentence,
+        drawn_families,
+        family_sentence,
+        family_table,
+        overview_table,
+    )
+    from clusterbandits.tables import WIDTH
+
+    alone = [one for one in report.summaries if not one.drawn]
+    pages = [overview_table(report.study, report.summaries).text()] if alone else []
+    if len(alone) == 1:
+        pages.append(textwrap.fill(case_sentence(alone[0]), WIDTH))
+    for name, family in drawn_families(report.summaries).items():
+        pages += [family_table(name, family).text(), textwrap.fill(family_sentence(family), WIDTH)]
+    kept = f"{count_text(report.stored, 'run')} were stored already" if report.stored else "none was stored"
+    played = f"Played {count_text(report.runs - report.stored, 'run')}; {kept}."
+    return "\n\n".join([*pages, f"{played}\nThe report: {report.folder / 'index.html'}"])
+
+
+def example(
+    name: Annotated[str | None, typer.Argument(help="Which one; left out, all are listed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write. Default: NAME.toml.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Show every key a study may have.")] = False,
+) -> None:
+    """Write a commented study to start from."""
+    from clusterbandits.studies.study.examples import EXAMPLES, write_example
+    from clusterbandits.studies.study.schema import schema_text
+    from clusterbandits.tables import Table
+
+    if schema:
+        print(schema_text())
+    elif name is None:
+        print(Table(("example", "what it shows"), tuple(EXAMPLES.items())).text())
+        print("\nclusterbandits example NAME writes it to NAME.toml.")
+    else:
+        path = write_example(name, out)
+        print(f"Wrote {path}. Edit it, then: clusterbandits run {path}")

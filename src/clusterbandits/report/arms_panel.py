@@ -1,0 +1,171 @@
+"""What is known of every arm, group by group: estimates, intervals, and declared widths as bands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from clusterbandits.report.picture import Picture, picture
+from clusterbandits.report.sheet import Entry, panel, text_width
+from clusterbandits.report.style import BLUE, LETTERS, VERMILLION, dress, number_text, settings
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.tables import cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_BAND = "#B8B8B8"
+_BARE_LEFT = 4.0
+_MOST_LABEL = 34.0
+#: Millimetres of a group's name, and of the room below its arms.
+_HEAD, _FOOT = 5.0, 1.4
+#: Arms get rows this high; labels where there are at most so many, then thinner and thinner rows.
+_LABELLED, _MOST_LABELLED = 3.4, 60
+_BARE, _MOST_TALL = 1.2, 240.0
+_MOST_SAID = 6
+
+
+@dataclass(frozen=True, eq=False)
+class ArmsGroup:
+    """One group as the picture shows it; estimates that are not there are NaN."""
+
+    name: str
+    labels: tuple[str, ...]
+    means: Floats
+    lows: Floats
+    highs: Floats
+    #: Whether each arm may be the best of all.
+    hopeful: NDArray[np.bool_]
+    #: The declared width.
+    width: float
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Where the declared width lies: around the middle of the estimates, inside [0, 1]."""
+        known = self.means[~np.isnan(self.means)]
+        middle = float((known.min() + known.max()) / 2) if known.size else 0.5
+        low = min(max(0.0, middle - self.width / 2), max(0.0, 1.0 - self.width))
+        return low, min(1.0, low + self.width)
+
+    @property
+    def text(self) -> str:
+        """The group as the picture calls it."""
+        return f"{self.name}: width {cell(self.width)}" if len(self.labels) > 1 else self.name
+
+
+def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Picture:
+    """Return arms with their intervals as a picture, a block of rows for each group.
+
+    Parameters
+    ----------
+    groups
+        The groups from top to bottom; the arms of each in the order in which they are drawn.
+    name
+        Of the picture, for files and pages.
+    title
+        Stands above.
+    """
+    return picture(arms_figure(groups, title), name, _alt(groups, title))
+
+
+def arms_figure(groups: Sequence[ArmsGroup], title: str = "") -> Figure:
+    """Return the drawing itself; the parameters are those of ``arms_panel``."""
+    arms = sum(len(group.labels) for group in groups)
+    labelled = arms <= _MOST_LABELLED
+    row = _LABELLED if labelled else min(_BARE, _MOST_TALL / arms)
+    height = sum(_HEAD + _FOOT + row * len(group.labels) for group in groups)
+    longest = max((text_width(_short(label)) for group in groups for label in group.labels), default=0.0)
+    with settings():
+        left = longest + 3.5 if labelled else _BARE_LEFT
+        figure, axes = panel(height, _legend(groups), title, left=left)
+        axes.set_xlim(*_limits(groups))
+        axes.set_ylim(height, 0)
+        top = 0.0
+        for group in groups:
+            _draw(group, axes, top, row, labelled)
+            top += _HEAD + _FOOT + row * len(group.labels)
+        _dress(axes)
+    return figure
+
+
+def _draw(group: ArmsGroup, axes: Axes, top: float, row: float, labelled: bool) -> None:
+    across = axes.get_yaxis_transform()
+    words: dict[str, Any] = {"transform": across, "va": "center_baseline", "parse_math": False}
+    axes.text(0.0, top + _HEAD / 2 + 0.3, group.text, weight="bold", **words)
+    rows = top + _HEAD + row * (np.arange(len(group.labels)) + 0.5)
+    low, high = group.band
+    if len(group.labels) > 1:
+        corner, size = (low, top + _HEAD - 0.4), (high - low, row * len(group.labels) + 0.8)
+        axes.add_patch(Rectangle(corner, *size, facecolor=_BAND, alpha=0.45, linewidth=0))
+    thick = min(1.1, 0.9 * row)
+    for hopeful, colour in ((False, BLUE), (True, VERMILLION)):
+        part = group.hopeful == hopeful
+        axes.hlines(rows[part], group.lows[part], group.highs[part], color=colour, linewidth=thick)
+        look: dict[str, Any] = {"color": colour, "marker": "D" if hopeful else "o", "linestyle": "none"}
+        look |= {"markersize": min(0.45 * LETTERS, 2.4 * row), "markeredgewidth": 0}
+        axes.plot(group.means[part], rows[part], **look)
+    if labelled:
+        for label, y in zip(group.labels, rows, strict=True):
+            axes.text(-0.012, y, _short(label), ha="right", **words)
+
+
+def _short(label: str) -> str:
+    """Return a label, cut where it is too long."""
+    if text_width(label) <= _MOST_LABEL:
+        return label
+    letters = next(k for k in range(len(label) - 1, 0, -1) if text_width(label[:k] + "…") <= _MOST_LABEL)
+    return label[:letters] + "…"
+
+
+def _limits(groups: Sequence[ArmsGroup]) -> tuple[float, float]:
+    ends = [(float(group.lows.min()), float(group.highs.max())) for group in groups]
+    ends += [group.band for group in groups if len(group.labels) > 1]
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    margin = 0.03 * (high - low) or 0.05
+    return low - margin, high + margin
+
+
+def _legend(groups: Sequence[ArmsGroup]) -> list[list[Entry]]:
+    line = {"linewidth": 1.1, "markersize": 0.45 * LETTERS, "markeredgewidth": 0}
+    several = any(group.hopeful.any() for group in groups), any(not group.hopeful.all() for group in groups)
+    notes = []
+    if several[0]:
+        notes.append(Entry("may be the best arm", {"color": VERMILLION, "marker": "D", **line}))
+    if several[1]:
+        notes.append(Entry("is not the best", {"color": BLUE, "marker": "o", **line}))
+    if any(len(group.labels) > 1 for group in groups):
+        notes.append(Entry("declared width", {"color": _BAND, "alpha": 0.45, "linewidth": 6}))
+    return [notes]
+
+
+def _dress(axes: Axes) -> None:
+    dress(axes, grid="x")
+    axes.yaxis.set_visible(False)
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(round(value, 12))))
+    axes.set_xlabel("success rate, with intervals of 95 %")
+
+
+def _alt(groups: Sequence[ArmsGroup], title: str) -> str:
+    head = f"{title}. " if title else ""
+    told = "; ".join(_said(group) for group in groups[:_MOST_SAID])
+    more = f"; and {len(groups) - _MOST_SAID} more" if len(groups) > _MOST_SAID else ""
+    return f"{head}Arms with intervals in {count_text(len(groups), 'group')}: {told}{more}."
+
+
+def _said(group: ArmsGroup) -> str:
+    known = [mean for mean in group.means.tolist() if not math.isnan(mean)]
+    where = f" from {cell(min(known))} to {cell(max(known))}" if known else " never tried"
+    return f"{group.name}, {count_text(len(group.labels), 'arm')}{where}, width {cell(group.width)}"

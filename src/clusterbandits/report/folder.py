@@ -1,0 +1,69 @@
+"""A report as a folder: the page, and every picture of it as files of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterbandits.files import made_folder, whole_file
+from clusterbandits.report.page import Page, Section, render_page
+from clusterbandits.report.picture import Picture, save_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+
+PAGE = "index.html"
+_OURS = {".svg", ".png", ".csv", ".parquet"}
+
+
+def write_folder(
+    page: Page, frames: Mapping[str, pd.DataFrame], texts: Mapping[str, str], folder: Path
+) -> None:
+    """Write index.html, pictures, tables and texts into a folder, each whole or not at all.
+
+    Pictures and tables that an earlier report left behind are removed.
+
+    Parameters
+    ----------
+    page
+        What index.html shows; its pictures become SVG and PNG files in ``pictures``.
+    frames
+        Tables by name, for Parquet and CSV files in ``data``.
+    texts
+        Other files by name.
+    folder
+        Where all goes.
+    """
+    pictures, data = folder / "pictures", folder / "data"
+    drawn = list(_pictures(page.sections))
+    for place, names in ((pictures, {one.name for one in drawn}), (data, set(frames))):
+        made_folder(place)
+        _remove_others(place, names)
+    for drawing in drawn:
+        save_picture(drawing, pictures)
+    for name, frame in frames.items():
+        _save_frame(frame, data, name)
+    for name, text in (*texts.items(), (PAGE, render_page(page))):
+        with whole_file(folder / name) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+
+
+def _save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
+    with whole_file(folder / f"{name}.parquet") as unfinished:
+        frame.to_parquet(unfinished, index=False)
+    with whole_file(folder / f"{name}.csv") as unfinished:
+        frame.to_csv(unfinished, index=False)
+
+
+def _remove_others(folder: Path, names: set[str]) -> None:
+    for path in folder.iterdir():
+        if path.suffix in _OURS and path.stem not in names:
+            path.unlink(missing_ok=True)
+
+
+def _pictures(sections: Iterable[Section]) -> Iterable[Picture]:
+    for section in sections:
+        yield from section.pictures
+        yield from _pictures(section.parts)

@@ -1,0 +1,134 @@
+"""Many problems at once: what every policy paid in each, as a share of what one of them paid there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+from clusterbandits.report.picture import Picture, picture
+from clusterbandits.report.sheet import Entry, panel, text_width
+from clusterbandits.report.style import LETTERS, dress, looks, settings
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+_ROW = 6.0
+_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 100)
+_MOST_TICKS = 8
+_ROOM = 45.0
+
+
+@dataclass(frozen=True, eq=False)
+class RatioRow:
+    """One policy: how its regret compares over all problems."""
+
+    label: str
+    #: At ``LEVELS``.
+    quantiles: Floats
+    #: The share of problems in which it pays less than the base.
+    better: float
+    instances: int
+
+
+def ratio_rows(regrets: Mapping[str, Floats], base: str) -> tuple[RatioRow, ...]:
+    """Return a row for every policy but the base; problems in which the base pays nothing are left out.
+
+    Parameters
+    ----------
+    regrets
+        The mean regret of every policy in every problem.
+    base
+        The policy that all are compared with.
+
+    Examples
+    --------
+    >>> paid = {"kl-ucb": np.array([10.0, 20.0, 40.0]), "clus-ucb": np.array([5.0, 15.0, 44.0])}
+    >>> row = ratio_rows(paid, "kl-ucb")[0]
+    >>> row.quantiles[2].item(), round(row.better, 2)
+    (0.75, 0.67)
+    """
+    if base not in regrets:
+        raise invalid("base", "ratio_rows", f"one of {', '.join(regrets)}", base)
+    reference = np.asarray(regrets[base], dtype=float)
+    there = reference > 0
+    rows = []
+    for label, paid in regrets.items():
+        if label == base or not there.any():
+            continue
+        ratios = np.asarray(paid, dtype=float)[there] / reference[there]
+        rows.append(
+            RatioRow(label, np.quantile(ratios, LEVELS), float((ratios < 1).mean()), int(there.sum()))
+        )
+    return tuple(rows)
+
+
+def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: str = "") -> Picture:
+    """Return quantiles over problems as a picture: a bar for each policy, the base at 1.
+
+    Parameters
+    ----------
+    regrets, base
+        As for ``ratio_rows``.
+    name
+        Of the picture, for files and pages.
+    title
+        Stands above.
+    """
+    rows = ratio_rows(regrets, base)
+    if not rows:
+        raise invalid("regrets", "ratio_panel", "those of two policies, where the base pays", list(regrets))
+    look = looks(regrets)
+    words = f"Regret over that of {base}, in {count_text(rows[0].instances, 'instance')}"
+    legend = [[Entry("tick: median; thick: half of the instances; thin: 90 %")]]
+    left = min(_ROOM, max(text_width(row.label) for row in rows) + 4)
+    with settings():
+        figure, axes = panel(_ROW * (len(rows) + 0.5), legend, title, words, left=left)
+        dress(axes, grid="x")
+        for place, row in enumerate(rows):
+            _bar(axes, -place, row.quantiles, look[row.label].colour)
+        axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
+        axes.set_ylim(-len(rows) + 0.4, 0.6)
+        axes.tick_params(axis="y", length=0)
+        _scale(axes, rows)
+        return picture(figure, name, _alt(rows, base, title))
+
+
+def _bar(axes: Axes, y: float, quantiles: Floats, colour: str) -> None:
+    low, lower, median, upper, high = np.maximum(quantiles, 1e-3).tolist()
+    axes.plot([low, high], [y, y], color=colour, linewidth=0.15 * LETTERS, solid_capstyle="butt")
+    axes.plot([lower, upper], [y, y], color=colour, linewidth=0.75 * LETTERS, solid_capstyle="butt")
+    axes.plot([median] * 2, [y - 0.28, y + 0.28], color="#000000", linewidth=0.2 * LETTERS)
+
+
+def _scale(axes: Axes, rows: tuple[RatioRow, ...]) -> None:
+    lowest = min(float(row.quantiles[0]) for row in rows)
+    highest = max(float(row.quantiles[-1]) for row in rows)
+    low, high = min(max(lowest, 1e-3), 0.9) / 1.1, max(highest, 1.05) * 1.1
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    step = -(-len(ticks) // _MOST_TICKS)
+    axes.set_xticks(sorted({*ticks[::step], 1}))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.axvline(1, color="#808080", linewidth=0.8, zorder=1)
+    axes.set_xlabel("share of the regret, log scale")
+
+
+def _alt(rows: tuple[RatioRow, ...], base: str, title: str) -> str:
+    said = "; ".join(f"{row.label} {row.quantiles[2]:.2g}, less in {row.better:.0%}" for row in rows)
+    head = f"{title}. " if title else ""
+    many = count_text(rows[0].instances, "instance")
+    return f"{head}Median of the regret over that of {base} in {many}: {said}."

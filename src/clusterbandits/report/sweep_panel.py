@@ -1,0 +1,105 @@
+"""What wrong widths cost: regret against what policies were told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from clusterbandits.report.picture import Picture, picture
+from clusterbandits.report.sheet import Entry, panel, text_width
+from clusterbandits.report.style import dress, looks, number_text, regret_text, settings
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_HEIGHT = 45.0
+#: Room for the names of widths, in millimetres.
+_ACROSS = 80.0
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """One policy: mean regret and error for each way to declare widths; one value where it uses none."""
+
+    label: str
+    regret: Floats
+    error: Floats
+
+
+def sweep_panel(
+    told: Sequence[str],
+    sweeps: Sequence[Sweep],
+    *,
+    name: str,
+    title: str = "",
+    axis: str = "declared widths",
+) -> Picture:
+    """Return regret against declared widths as a picture; policies without widths are level lines.
+
+    Parameters
+    ----------
+    told
+        The ways to declare widths, from left to right.
+    sweeps
+        What every policy paid.
+    name
+        Of the picture, for files and pages.
+    title
+        Stands above.
+    axis
+        What ``told`` is.
+    """
+    for sweep in sweeps:
+        if len(sweep.regret) not in {1, len(told)}:
+            raise invalid("sweeps", "sweep_panel", f"of 1 or {len(told)} values", len(sweep.regret))
+    look = looks(sweep.label for sweep in sweeps)
+    legend = [[Entry(sweep.label, look[sweep.label].line()) for sweep in sweeps]]
+    with settings():
+        figure, axes = panel(_HEIGHT, legend, title, "Regret against declared widths; ± standard error")
+        dress(axes)
+        places = np.arange(len(told))
+        for sweep in sweeps:
+            style = look[sweep.label].line()
+            level = len(sweep.regret) == 1
+            ends = [-0.5, len(told) - 0.5]
+            x = np.array(ends) if level else places
+            y = np.broadcast_to(sweep.regret, x.shape)
+            axes.fill_between(
+                x, y - sweep.error, y + sweep.error, color=style["color"], alpha=0.25, linewidth=0
+            )
+            axes.plot(x, y, **(style | ({"marker": ""} if level else {})))
+        _scale(axes, told, axis)
+        return picture(figure, name, _alt(told, sweeps, title))
+
+
+def _scale(axes: Axes, told: Sequence[str], axis: str) -> None:
+    crowded = max(map(text_width, told)) > _ACROSS / len(told)
+    axes.set_xticks(range(len(told)), [str(k + 1) for k in range(len(told))] if crowded else told)
+    axes.set_xlim(-0.5, len(told) - 0.5)
+    axes.set_xlabel(f"{axis}, by their number" if crowded else axis)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_locator(MaxNLocator(6))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+
+
+def _alt(told: Sequence[str], sweeps: Sequence[Sweep], title: str) -> str:
+    parts = []
+    for sweep in sweeps:
+        values = [regret_text(value) for value in sweep.regret]
+        pairs = zip(told, values, strict=False)
+        parts.append(
+            f"{sweep.label} {values[0]}"
+            if len(values) == 1
+            else f"{sweep.label} " + ", ".join(f"{value} with {text}" for text, value in pairs)
+        )
+    head = f"{title}. " if title else ""
+    return f"{head}Mean regret by declared widths: {'; '.join(parts)}."

@@ -1,0 +1,254 @@
+"""Other machines: a Dask cluster as an executor that plays the same bits as this machine, or refuses to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import importlib.util
+import logging
+import pickle
+import re
+import uuid
+import warnings
+from concurrent import futures
+from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.simulation.event_loop import EventLoop
+from clusterbandits.simulation.fingerprint import differing, fingerprint
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from distributed import Client
+
+R = TypeVar("R")
+
+_ADDRESS = re.compile(r"(?:tcp|tls)://(?:[\w.-]+|\[[\da-fA-F:.]+\]):(\d{1,5})")
+#: Tasks at the scheduler at a time: it keeps each one's plan in memory. Others wait here.
+_MOST_TASKS = 4096
+#: Seconds in which workers say who they are; one that is too busy for it is asked again by its first task.
+_INTRODUCTION = 30.0
+#: Seconds between looks for a first worker, and in which a scheduler takes leave.
+_LOOK, _FAREWELL = 0.2, 2.0
+
+
+class MachinesError(ClusterBanditsError):
+    """Machines that cannot be reached, went away, or would play other bits."""
+
+
+@contextlib.contextmanager
+def dask_executor(
+    address: str, *, patience: float = 10.0, waiting: Callable[[], None] | None = None
+) -> Iterator[Executor]:
+    """Lend an executor that plays on the Dask cluster at an address; the cluster is left running.
+
+    A worker that dies is survived, its work is played again by others. Before the first run and in every
+    task, workers are compared with this process: one that could play other bits is refused by name.
+
+    Parameters
+    ----------
+    address
+        Where the scheduler listens, as ``"tcp://HOST:PORT"``, or ``tls://`` where Dask is configured for it.
+    patience
+        Seconds in which it must answer.
+    waiting
+        Called once if the cluster has no worker yet; the first one is waited for.
+
+    Raises
+    ------
+    MachinesError
+        If nobody answers or a worker is refused; from a future, if workers keep dying over the same task
+        or the scheduler goes away.
+
+    Examples
+    --------
+    >>> import clusterbandits as cb
+    >>> from distributed import LocalCluster
+    >>> instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+    >>> here = cb.simulate(instance, "kl-ucb", 1000, runs=8)
+    >>> cluster = LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None)
+    >>> with cluster, dask_executor(cluster.scheduler_address) as executor:
+    ...     there = cb.simulate(instance, "kl-ucb", 1000, runs=8, executor=executor)
+    >>> bool((here.pulls == there.pulls).all())
+    True
+    """
+    _check_address(address)
+    _check_installed(address)
+    with _quiet_dask(), EventLoop() as loop:
+        client = loop.run(_connected(address, patience))
+        executor = DaskExecutor(loop, client, address)
+        try:
+            loop.run(_check_workers(client, waiting))
+            yield executor
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+            loop.run(_close(client))
+
+
+class DaskExecutor(Executor):
+    """Submits to a Dask client; what is cancelled is forgotten by the cluster unless it has begun."""
+
+    def __init__(self, loop: EventLoop, client: Client, address: str) -> None:
+        self._loop, self._client, self._address = loop, client, address
+        self._room = asyncio.Semaphore(_MOST_TASKS)
+        self._pending: set[Future[Any]] = set()
+        self._closed = False
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        """Have ``fn(*args, **kwargs)`` called by a worker."""
+        if self._closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        job = _Job(fingerprint(), pickle.dumps((fn, args, kwargs)))
+        future: Future[R] = self._loop.start(self._call(pickle.dumps(job)))
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more; the cluster itself is left running."""
+        self._closed = True
+        pending = list(self._pending)
+        if cancel_futures:
+            for future in pending:
+                future.cancel()
+        if wait:
+            futures.wait(pending)
+
+    async def _call(self, job: bytes) -> Any:
+        from distributed import CancelledError, KilledWorker
+
+        async with self._room:
+            task = self._client.submit(pickle.loads, job, key=f"clusterbandits-{uuid.uuid4()}")
+            try:
+                return await task
+            except ImportError as error:
+                raise _not_importable("A Dask worker", error) from None
+            except KilledWorker as killed:
+                count = killed.allowed_failures + 1
+                raise MachinesError(
+                    f"A Dask worker must live to finish what it plays. Got {count} that died over the same "
+                    "runs; each may need more memory."
+                ) from None
+            except CancelledError:
+                raise MachinesError(
+                    f"The Dask scheduler at '{self._address}' must stay until all is played. "
+                    "Got a lost connection instead."
+                ) from None
+            finally:
+                task.release()
+
+
+class _Job(NamedTuple):
+    """A call that is made when it is unpickled.
+
+    A worker that could not read the name of a function would die of it; this way, reading is part of the
+    task, and its scheduler needs nothing but Dask.
+    """
+
+    expected: Mapping[str, str]
+    call: bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return call_alike, (self.expected, self.call)
+
+
+def call_alike(expected: Mapping[str, str], call: bytes) -> Any:
+    """Make a pickled call, if this worker plays the same bits as who asks: it may have joined late."""
+    from distributed import get_worker
+
+    _check_alike(expected, get_worker().address, fingerprint())
+    function, args, kwargs = pickle.loads(call)
+    return function(*args, **kwargs)
+
+
+def _not_importable(worker: str, error: Exception) -> MachinesError:
+    return MachinesError(f"{worker} must have all it is to play with installed. Got '{error}' instead.")
+
+
+def _check_alike(expected: Mapping[str, str], worker: str, found: Mapping[str, str]) -> None:
+    names = differing(expected, found)
+    if names:
+        wanted, given = (
+            ", ".join(f"{name} {one.get(name, 'none')}" for name in names) for one in (expected, found)
+        )
+        raise MachinesError(
+            f"The Dask worker at '{worker}' must have {wanted}, or its bits could differ. "
+            f"Got {given} instead."
+        )
+
+
+def _check_address(address: object) -> None:
+    match = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
+    if match is None or not 0 < int(match[1]) < 2**16:
+        raise invalid("address", "dask_executor", "that of a scheduler, as tcp://HOST:PORT", address)
+
+
+def _check_installed(address: str) -> None:
+    if importlib.util.find_spec("distributed") is None:
+        allowed = "left out where Dask is not installed; pip install 'clusterbandits[dask]' does that"
+        raise invalid("address", "dask_executor", allowed, address)
+
+
+async def _connected(address: str, patience: float) -> Client:
+    from distributed import Client
+
+    options = {"asynchronous": True, "set_as_default": False, "name": "clusterbandits"}
+    client = Client(address, timeout=patience, **options)
+    try:
+        with warnings.catch_warnings():
+            # Of other versions that Dask warns of, those that matter are refused below.
+            warnings.simplefilter("ignore")
+            return await asyncio.wait_for(client, patience)
+    except OSError:
+        given = "no answer"
+    except Exception:
+        given = "an answer that is no scheduler's"  # Whatever a stranger may say.
+    await _close(client)
+    del client
+    gc.collect()  # Of a connection it left open Dask would complain later, and aloud.
+    raise MachinesError(
+        f"A Dask scheduler must answer at '{address}' within {patience:g} seconds. Got {given} instead."
+    )
+
+
+async def _close(client: Client) -> None:
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(client.close(), _FAREWELL)
+
+
+async def _check_workers(client: Client, waiting: Callable[[], None] | None) -> None:
+    """Wait for the first worker and compare all there are with this process."""
+    told = False
+    while not await client.nthreads():
+        if not told and waiting is not None:
+            waiting()
+        told = True
+        await asyncio.sleep(_LOOK)
+    try:
+        answers = await asyncio.wait_for(client.run(fingerprint, on_error="return"), _INTRODUCTION)
+    except TimeoutError:
+        return
+    for worker, found in sorted(answers.items()):
+        if isinstance(found, OSError):
+            continue  # It went away.
+        if isinstance(found, Exception):
+            raise _not_importable(f"The Dask worker at '{worker}'", found)
+        _check_alike(fingerprint(), worker, found)
+
+
+@contextlib.contextmanager
+def _quiet_dask() -> Iterator[None]:
+    """Let Dask say nothing: what matters of it becomes one sentence."""
+    known = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+    loggers = {one: one.level for one in known if one.name.partition(".")[0] in {"distributed", "tornado"}}
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in loggers.items():
+            logger.setLevel(level)

@@ -1,0 +1,144 @@
+r"""How far apart the arms of a group can be: upper confidence bounds of spans, for any number of trials.
+
+A group's span is :math:`p_i - p_j` for one fixed pair of arms, its best and its worst. Nobody knows which,
+but only that pair's bound must hold, so nothing is lost to the number of arms. With x of n trials successful,
+
+.. math::
+    U = P(X_i \le x_i \mid p_i), \qquad V = P(X_j \ge x_j \mid p_j)
+
+are independent and at least as large as uniform numbers, so :math:`P(UV \le c) \le c (1 - \log c)` (Fisher).
+For the c at which that is δ, :math:`UV > c` but for a chance of δ, and then
+
+.. math::
+    p_i - p_j \le \max_{c \le t \le 1} \left[ \mathrm{up}_i(t) - \mathrm{low}_j(c / t) \right]
+
+with the one-sided bounds of Clopper and Pearson. The largest of that over all pairs is the safe width.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betaincinv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+#: Splits of c that are tried; each stands for all up to the next, so that none is missed between them.
+_CELLS = 256
+_DIGITS = 3
+
+
+def safe_widths(groups: Iterable[tuple[Floats, Floats]], confidence: float = CONFIDENCE) -> tuple[float, ...]:
+    """Return a width for every group that is at least its span; all are, but for a chance of 1 - confidence.
+
+    Rounded up to three digits. A group of one arm has the width 0 and takes no part.
+
+    Parameters
+    ----------
+    groups
+        Trials and successes of the arms of every group; all arms are independent.
+    confidence
+        The chance that every width is wide enough, whatever the means are.
+
+    Examples
+    --------
+    >>> safe_widths([([1000, 1000], [400, 430]), ([50, 50], [20, 21]), ([10], [3])])
+    (0.079, 0.25, 0.0)
+    """
+    parts = [(np.asarray(n, dtype=float), np.asarray(x, dtype=float)) for n, x in groups]
+    several = sum(n.size > 1 for n, _ in parts)
+    risk = own_risk(confidence, several)
+    return tuple(rounded_up(span_bound(n, x, risk)) for n, x in parts)
+
+
+def own_risk(confidence: float, groups: int) -> float:
+    """Return the chance of being wrong that each of some independent groups may take."""
+    return -math.expm1(math.log(confidence) / max(groups, 1))
+
+
+def span_bound(trials: Floats, successes: Floats, risk: float) -> float:
+    """Return an upper bound of the largest difference of means that fails with a chance of ``risk`` at most.
+
+    Parameters
+    ----------
+    trials, successes
+        Of every arm; not only whole numbers, so that one can ask what more trials would tell.
+    risk
+        The chance of being wrong, whatever the means are.
+
+    Examples
+    --------
+    >>> span_bound([1000, 1000], [400, 430], 0.05)
+    0.0722...
+    """
+    n, x = np.asarray(trials, dtype=float), np.asarray(successes, dtype=float)
+    if n.size < 2:
+        return 0.0
+    product = fisher_product(risk)
+    splits = np.exp(np.linspace(math.log(product), 0.0, _CELLS + 1))
+    highs = upper_bounds(n, x, splits[:-1, None])
+    lows = lower_bounds(n, x, (product / splits[1:])[:, None])
+    return min(1.0, float(_widest_pair(highs, lows).max()))
+
+
+@functools.lru_cache(maxsize=64)
+def fisher_product(risk: float) -> float:
+    """Return the c at which c (1 - log c) = risk.
+
+    Examples
+    --------
+    >>> round(fisher_product(0.05), 6)
+    0.0087...
+    """
+    logarithm = brentq(lambda y: y + math.log1p(-y) - math.log(risk), 4 * math.log(risk) - 8, 0.0, xtol=1e-13)
+    return math.exp(float(logarithm))
+
+
+def upper_bounds(trials: Floats, successes: Floats, risk: Floats | float) -> Floats:
+    """Return means that are exceeded with a chance of ``risk`` at most (Clopper and Pearson)."""
+    failures = trials - successes
+    # The mean of failures from below: a tail of 1e-12 keeps its digits there.
+    safe = np.where(failures > 0, failures, 1.0)
+    return np.where(failures > 0, 1.0 - betaincinv(safe, successes + 1.0, risk), 1.0)
+
+
+def lower_bounds(trials: Floats, successes: Floats, risk: Floats | float) -> Floats:
+    """Return means that are undercut with a chance of ``risk`` at most (Clopper and Pearson)."""
+    safe = np.where(successes > 0, successes, 1.0)
+    return np.where(successes > 0, betaincinv(safe, trials - successes + 1.0, risk), 0.0)
+
+
+def _widest_pair(highs: Floats, lows: Floats) -> Floats:
+    """Return the largest high less low of two different arms in every row."""
+    best, worst = highs.argmax(axis=1), lows.argmin(axis=1)
+    rows = np.arange(len(highs))
+    top, bottom = highs[rows, best], lows[rows, worst]
+    second = np.partition(highs, -2, axis=1)[:, -2]
+    last_but_one = np.partition(lows, 1, axis=1)[:, 1]
+    apart = np.maximum(second - bottom, top - last_but_one)
+    return np.asarray(np.where(best == worst, apart, top - bottom))
+
+
+def rounded_up(width: float) -> float:
+    """Return the next number of three digits that is not below a width.
+
+    Examples
+    --------
+    >>> rounded_up(0.12301), rounded_up(0.000451), rounded_up(0.0), rounded_up(1.0)
+    (0.124, 0.000451, 0.0, 1.0)
+    """
+    if width <= 0:
+        return 0.0
+    decimals = _DIGITS - 1 - math.floor(math.log10(width))
+    nearest = round(width, decimals)
+    return nearest if nearest >= width else round(nearest + 10.0**-decimals, decimals)

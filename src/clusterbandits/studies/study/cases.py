@@ -1,0 +1,162 @@
+"""The problems of a study: written down, read from a table, or drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.generators import random_instance
+from clusterbandits.instance import Instance
+from clusterbandits.studies.history import read_history
+from clusterbandits.studies.study.document import OWNER, Document
+from clusterbandits.studies.study.schema import INSTANCE, RANDOM
+from clusterbandits.studies.study.widths import WidthRule, read_rules
+from clusterbandits.studies.tables import TABLES, table_instance
+from clusterbandits.validate import LARGEST_SEED, Described, as_float, invalid, is_list, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterbandits.studies.study.lines import Path as Keys
+
+_KINDS = ("means", "table", "random")
+_EXAMPLE = "[[instances]] means = [[0.41, 0.42], [0.45]]"
+_MOST_INSTANCES = 100_000
+_MOST_ARMS = 10_000
+#: What is drawn for every instance, with the least and the most it may be.
+_DRAWN = (("groups", 1, _MOST_ARMS), ("arms", 1, _MOST_ARMS), ("span", 0, 1e6))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem, and the ways in which its widths are declared."""
+
+    name: str
+    instance: Instance
+    rules: tuple[WidthRule, ...]
+    #: The name of the drawn instances it is one of; empty where it stands for itself.
+    drawn: str = ""
+
+
+def read_cases(document: Document, folder: Path, seed: int, rules: tuple[WidthRule, ...]) -> tuple[Case, ...]:
+    """Return all problems of a study.
+
+    Parameters
+    ----------
+    document
+        The study.
+    folder
+        Where paths of tables begin.
+    seed
+        The study's, for drawn instances that have none of their own.
+    rules
+        The study's, for instances that have none of their own.
+    """
+    where: Keys = ("instances",)
+    tables = document.tables(document.data.get("instances"), where, INSTANCE, _EXAMPLE)
+    cases: list[Case] = []
+    for place, table in enumerate(tables):
+        here = (*where, place)
+        own = read_rules(document, table["widths"], (*here, "widths")) if "widths" in table else rules
+        name = document.text_of(table, here, "name", _default_name(table, place))
+        found = list(_instances(document, table, here, folder, seed))
+        many = table.get("random") is not None
+        cases += [
+            Case(f"{name} {k}" if many else name, instance, own, name if many else "")
+            for k, instance in enumerate(found, start=1)
+        ]
+        if len({case.name for case in cases}) < len(cases):
+            with document.at(*here, "name"):
+                raise invalid(
+                    "name", OWNER, "a different one for every instance", Described(f"'{name}' twice")
+                )
+        for case in cases[-len(found) :]:
+            _check_rules(document, case, (*here, "widths") if "widths" in table else ("widths",))
+    return tuple(cases)
+
+
+def _default_name(table: dict[str, Any], place: int) -> str:
+    named = table.get("table")
+    return Path(named).stem if isinstance(named, str) and named.strip() else f"instance {place + 1}"
+
+
+def _check_rules(document: Document, case: Case, where: Keys) -> None:
+    """Refuse widths that do not suit an instance before anything is played."""
+    for place, rule in enumerate(case.rules):
+        with document.at(*where, place):
+            rule.clusters(case.instance)
+
+
+def _instances(
+    document: Document, table: dict[str, Any], where: Keys, folder: Path, seed: int
+) -> Iterator[Instance]:
+    kind = document.one_of(table, where, _KINDS)
+    family = table.get("family", "bernoulli")
+    if kind == "table" and "family" in table:
+        with document.at(*where, "family"):
+            raise invalid("family", OWNER, "left out for a table of successes", family)
+    if kind == "random":
+        keys = (*where, "random")
+        yield from _drawn(document, document.table(table["random"], keys, RANDOM), keys, seed, family)
+        return
+    with document.at(*where, kind):
+        if kind == "table":
+            yield _from_table(table["table"], folder)
+        else:
+            if not isinstance(table["means"], list | dict):
+                raise invalid(
+                    "means", OWNER, "lists of means, one for each group, or a table", table["means"]
+                )
+            yield Instance(table["means"], family=family)
+
+
+def _written(means: object, family: Any) -> Instance:
+    if not isinstance(means, list | dict):
+        raise invalid("means", OWNER, "lists of means, one for each group, or a table", means)
+    return Instance(means, family=family)
+
+
+def _from_table(named: object, folder: Path) -> Instance:
+    if not isinstance(named, str) or not named.strip():
+        raise invalid("table", OWNER, f"one of {', '.join(TABLES)}, or the path of a CSV file", named)
+    return table_instance(named) if named in TABLES else read_history(folder / named, OWNER).instance()
+
+
+def _drawn(
+    document: Document, table: dict[str, Any], where: Keys, seed: int, family: Any
+) -> Iterator[Instance]:
+    with document.at(*where, "count"):
+        count = whole("count", OWNER, table.get("count", 10), least=1, most=_MOST_INSTANCES)
+    with document.at(*where, "seed"):
+        own = whole("seed", OWNER, table.get("seed", seed), least=0, most=LARGEST_SEED)
+    ranges = {}
+    for key, least, most in _DRAWN:
+        with document.at(*where, key):
+            ranges[key] = _range(key, table.get(key), least, most)
+    within = table.get("within", (0.05, 0.95))
+    with document.at(*where):
+        for k in range(count):
+            rng = np.random.default_rng(np.random.SeedSequence(own, spawn_key=(k,)))
+            groups = _whole_between(rng, ranges["groups"])
+            sizes = [_whole_between(rng, ranges["arms"]) for _ in range(groups)]
+            spans = rng.uniform(*ranges["span"], groups).tolist()
+            layout = table.get("layout", "scattered")
+            yield random_instance(layout, sizes, spans, rng, within=within, family=family)
+
+
+def _whole_between(rng: np.random.Generator, ends: tuple[float, float]) -> int:
+    return int(rng.integers(int(ends[0]), int(ends[1]), endpoint=True))
+
+
+def _range(key: str, value: object, least: float, most: float) -> tuple[float, float]:
+    """Return the least and the most of what is drawn; one number is both."""
+    ends = [as_float(end) for end in value] if is_list(value) else [as_float(value)] * 2
+    inside = len(ends) == 2 and least <= ends[0] <= ends[1] <= most
+    counts = key != "span"
+    if not inside or (counts and not all(end.is_integer() for end in ends)):
+        kind = "a whole number" if counts else "a number"
+        raise invalid(key, OWNER, f"{kind} of at least {least:g}, or two, the smaller first", value)
+    return ends[0], ends[1]

@@ -1,0 +1,130 @@
+"""A study from beginning to end: play, sum up, draw, write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.files import made_folder
+from clusterbandits.report.folder import write_folder
+from clusterbandits.report.page import Page, Section
+from clusterbandits.serial import to_json
+from clusterbandits.studies.study.play import StudyPlay
+from clusterbandits.studies.study.sections import case_section, family_section
+from clusterbandits.studies.study.study import Study, read_study
+from clusterbandits.studies.study.summary import (
+    CaseSummary,
+    curve_frame,
+    drawn_families,
+    overview_table,
+    summarise,
+    summary_frame,
+)
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from concurrent.futures import Executor
+
+    from clusterbandits.studies.study.play import StudyListener
+
+#: The study itself, word by word, in the folder of its report.
+COPY = "study.toml"
+#: Problems that get pictures of their own.
+_MOST_SECTIONS = 24
+_LEGEND = (
+    "Bands and ± hold what chance leaves open in the mean of all runs. Lines of bounds have the right slope "
+    "per log n and begin on the curve they belong to: bounds say how fast regret grows, not how large it is."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyReport:
+    """What a study found, and how many of the runs behind it had been played before."""
+
+    study: Study
+    folder: Path
+    summaries: tuple[CaseSummary, ...]
+    runs: int
+    stored: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: every row of the summary."""
+        rows = [row for one in self.summaries for row in one.rows]
+        return {
+            "title": self.study.title,
+            "report": str(self.folder / "index.html"),
+            "runs": {"all": self.runs, "stored": self.stored},
+            "rows": rows,
+        }
+
+
+def run_study(
+    study: Study | str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    listener: StudyListener | None = None,
+) -> StudyReport:
+    """Play a study and write its report.
+
+    Parameters
+    ----------
+    study
+        A study, or the path of its file.
+    out
+        The folder of the report, by default one with the study's name. Runs that it has from an earlier call
+        are not played again, those of another version of the study included.
+    workers
+        Threads; by default one for every core. No bit depends on it.
+    executor
+        Any ``concurrent.futures.Executor`` to play in instead.
+    listener
+        Called now and then with a ``StudyProgress``.
+    """
+    chosen = study if isinstance(study, Study) else read_study(study)
+    folder = Path(chosen.name if out is None else out)
+    play = StudyPlay(chosen, folder, workers, executor)
+    _claim(folder)
+    order = {case.name: place for place, case in enumerate(chosen.cases)}
+    pictured = [case.name for case in chosen.cases if not case.drawn][:_MOST_SECTIONS]
+    summaries: dict[str, CaseSummary] = {}
+    sections: dict[str, Section] = {}
+    for finished in play.finished(listener):
+        name = finished.case.name
+        summaries[name] = summarise(finished)
+        if name in pictured:
+            sections[name] = case_section(order[name], finished, summaries[name])
+    ordered = tuple(summaries[case.name] for case in chosen.cases)
+    report = StudyReport(chosen, folder, ordered, play.runs, play.stored)
+    _write(report, [sections[name] for name in pictured])
+    return report
+
+
+def _claim(folder: Path) -> None:
+    """Take a folder for a report: a new or empty one, or one of a study."""
+    names = made_folder(folder)
+    if names and COPY not in names and names != ["runs"]:
+        allowed = f"an empty or new folder, or one of a study, not one with '{names[0]}'"
+        raise invalid("out", "run", allowed, str(folder))
+
+
+def _write(report: StudyReport, sections: Sequence[Section]) -> None:
+    study, summaries = report.study, report.summaries
+    families = drawn_families(summaries)
+    drawn = [family_section(place, name, family) for place, (name, family) in enumerate(families.items())]
+    alone = [one for one in summaries if not one.drawn]
+    tables = (overview_table(study, summaries),) if alone else ()
+    overview = Section("overview", "Overview", text=(_LEGEND,), tables=tables)
+    page = Page(
+        title=study.title,
+        lead=study.note,
+        command=f"clusterbandits run {study.name}.toml",
+        sections=(overview, *drawn, *sections),
+    )
+    frames = {"summary": summary_frame(summaries), "curves": curve_frame(summaries)}
+    texts = {COPY: study.text, "summary.json": to_json(report.to_dict(), indent=2) + "\n"}
+    write_folder(page, frames, texts, report.folder)

@@ -1,0 +1,178 @@
+"""A study: everything that decides its results, read from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.errors import UnreadableFileError
+from clusterbandits.policies import policy
+from clusterbandits.policies.registry import POLICIES
+from clusterbandits.simulation.checkpoints import read_checkpoints
+from clusterbandits.simulation.plan import MOST_RUNS
+from clusterbandits.studies.study.cases import Case, read_cases
+from clusterbandits.studies.study.document import OWNER, Document
+from clusterbandits.studies.study.schema import POLICY, STUDY
+from clusterbandits.studies.study.widths import EXACT, read_rules
+from clusterbandits.validate import LARGEST_SEED, Described, invalid, is_list, truth, whole
+
+if TYPE_CHECKING:
+    import os
+
+    from clusterbandits.clusters import Clusters
+    from clusterbandits.families import Family
+    from clusterbandits.policies import Policy
+
+_EXAMPLE = 'policies = ["kl-ucb", "clus-ucb"]'
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A policy of a study, to be made for any instance."""
+
+    text: str
+    settings: dict[str, Any]
+    label: str | None
+
+    def learner(self, clusters: Clusters, family: Family | str = "bernoulli") -> Policy:
+        """Return the policy, told so much."""
+        return policy(self.text, clusters, family=family, label=self.label, **self.settings)
+
+    @property
+    def uses_widths(self) -> bool:
+        """Whether it is played once with every way to declare widths."""
+        return POLICIES[self.text.partition(":")[0]].uses_widths
+
+
+@dataclass(frozen=True)
+class Study:
+    """Problems, policies and how long they play."""
+
+    name: str
+    title: str
+    note: str
+    horizon: int
+    runs: int
+    seed: int
+    paired: bool
+    checkpoints: tuple[int, ...]
+    cases: tuple[Case, ...]
+    entrants: tuple[Entrant, ...]
+    #: The file it was read from, word by word.
+    text: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What ``simulate`` calls the same."""
+        return {
+            "horizon": self.horizon,
+            "runs": self.runs,
+            "seed": self.seed,
+            "checkpoints": list(self.checkpoints),
+            "paired": self.paired,
+            "stepwise": False,
+        }
+
+
+def read_study(path: str | os.PathLike[str]) -> Study:
+    """Read a study file; what is wrong with it is told with its line and its key.
+
+    Parameters
+    ----------
+    path
+        The file. Paths of tables in it begin at its folder.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableFileError(
+            f"The study '{file}' must be text in UTF-8. Got other bytes instead."
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or "no such path").lower()
+        raise UnreadableFileError(f"The study '{file}' must be readable. Got '{reason}' instead.") from None
+    return parse_study(text, file.name, file.parent)
+
+
+def parse_study(text: str, name: str = "study.toml", folder: Path = Path()) -> Study:
+    r"""Return the study that a text describes.
+
+    Parameters
+    ----------
+    text
+        TOML, as the documentation of studies describes it.
+    name
+        What errors call the file.
+    folder
+        Where paths of tables begin.
+
+    Examples
+    --------
+    >>> study = parse_study('policies = ["kl-ucb"]\n[[instances]]\nmeans = [[0.4, 0.5], [0.6]]\n')
+    >>> study.runs, study.cases[0].instance
+    (48, Instance([[0.4, 0.5], [0.6]]))
+    >>> parse_study('runs = 1')
+    Traceback (most recent call last):
+    ...
+    clusterbandits...Line 1 of 'study.toml', key 'runs': The 'runs' parameter of study must be ...
+    """
+    document = Document(text, name)
+    data = document.table(document.data, (), STUDY)
+    with document.at("horizon"):
+        horizon = whole("horizon", OWNER, data.get("horizon", 10**5), least=1)
+    with document.at("runs"):
+        runs = whole("runs", OWNER, data.get("runs", 48), least=2, most=MOST_RUNS)
+    with document.at("seed"):
+        seed = whole("seed", OWNER, data.get("seed", 0), least=0, most=LARGEST_SEED)
+    with document.at("paired"):
+        paired = truth("paired", OWNER, data.get("paired", True))
+    with document.at("checkpoints"):
+        checkpoints = read_checkpoints(data.get("checkpoints"), horizon)
+    rules = read_rules(document, data["widths"], ("widths",)) if "widths" in data else (EXACT,)
+    title = document.text_of(data, (), "title", Path(name).stem)
+    note = document.text_of(data, (), "note", title) if "note" in data else ""
+    cases = read_cases(document, folder, seed, rules)
+    entrants = _entrants(document, data.get("policies"), cases)
+    return Study(
+        Path(name).stem, title, note, horizon, runs, seed, paired, checkpoints, cases, entrants, text
+    )
+
+
+def _entrants(document: Document, value: object, cases: tuple[Case, ...]) -> tuple[Entrant, ...]:
+    if not is_list(value) or not list(value):
+        with document.at("policies"):
+            raise invalid("policies", OWNER, f"a list of at least one, as in {_EXAMPLE}", value)
+    entrants: list[Entrant] = []
+    labels: list[str] = []
+    for place, one in enumerate(value):
+        entrant = _entrant(document, one, place)
+        with document.at("policies", place):
+            for case in cases if entrant.settings.get("distances") else cases[:1]:
+                made = entrant.learner(case.rules[0].clusters(case.instance), case.instance.family)
+            if made.label in labels:
+                given = Described(f"'{made.label}' twice")
+                raise invalid("label", OWNER, "a different one for every policy", given)
+        labels.append(made.label)
+        entrants.append(entrant)
+    return tuple(entrants)
+
+
+def _entrant(document: Document, value: object, place: int) -> Entrant:
+    where = ("policies", place)
+    if isinstance(value, str):
+        return Entrant(value, {}, None)
+    table = document.table(value, where, POLICY, open_ended=True)
+    if not isinstance(table.get("policy"), str):
+        with document.at(*where, "policy"):
+            raise invalid("policy", OWNER, f"one of {', '.join(POLICIES)}", table.get("policy"))
+    label = document.text_of(table, where, "label", "-") if "label" in table else None
+    settings = {key: one for key, one in table.items() if key not in {"policy", "label"}}
+    for key in settings:
+        with document.at(*where, key):
+            kind = POLICIES.get(table["policy"].partition(":")[0])
+            if kind is not None and key not in kind.defaults:
+                known = ", ".join(["policy", "label", *kind.defaults])
+                raise invalid(key, OWNER, f"one of the keys {known} for {kind.name}", Described(f"'{key}'"))
+    return Entrant(table["policy"], settings, label)

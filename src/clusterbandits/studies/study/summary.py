@@ -1,0 +1,202 @@
+"""What a study found, in rows: every policy on every problem, and all drawn problems together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from clusterbandits.bounds import RegretBound, regret_bound
+from clusterbandits.report.ratio_panel import ratio_rows
+from clusterbandits.report.regret_table import regret_records
+from clusterbandits.report.style import regret_text
+from clusterbandits.simulation.statistics import count_text, plus_minus, round_text
+from clusterbandits.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from clusterbandits.simulation.results import Result
+    from clusterbandits.studies.study.play import Finished
+    from clusterbandits.studies.study.study import Study
+
+    Floats = NDArray[np.float64]
+
+_MOST_ROWS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class CaseSummary:
+    """One problem: a row for every policy, and every curve."""
+
+    name: str
+    drawn: str
+    rows: list[dict[str, Any]]
+    rounds: NDArray[np.int64]
+    #: ``[policy, checkpoint]``
+    means: Floats = field(repr=False)
+    errors: Floats = field(repr=False)
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """The row that differences are to: the first."""
+        return self.rows[0]
+
+    @property
+    def cheapest(self) -> dict[str, Any]:
+        """The row of the smallest mean regret."""
+        return min(self.rows, key=lambda row: float(row["regret"]))
+
+
+def summarise(finished: Finished) -> CaseSummary:
+    """Return the numbers of a problem that has been played."""
+    result, case = finished.result, finished.case
+    about = {"instance": case.name, "arms": len(result.arms), "groups": len(case.instance.spans)}
+    rows = []
+    for row in regret_records(result, result.labels[0]):
+        game = finished.games[row["policy"]]
+        told = game.rule.name if game.plan.policies[0].uses_widths else ""
+        bound = regret_bound(case.instance, game.clusters)
+        rates = {"lower": bound.lower, "clus_ucb": bound.clus_ucb, "classical": bound.classical}
+        rows.append(
+            about | {"widths": told} | row | {"horizon": result.horizon} | rates | {"misled": bound.misled}
+        )
+    return CaseSummary(
+        case.name,
+        case.drawn,
+        rows,
+        result.checkpoints,
+        np.stack([result.mean(label) for label in result.labels]),
+        np.stack([result.standard_error(label) for label in result.labels]),
+    )
+
+
+def bound_of(finished: Finished) -> RegretBound:
+    """Return the bounds with the widths of the first policy that uses them."""
+    games = list(finished.games.values())
+    telling = next((one for one in games if one.plan.policies[0].uses_widths), games[0])
+    return regret_bound(finished.case.instance, telling.clusters)
+
+
+def case_sentence(summary: CaseSummary) -> str:
+    """Return who pays least, and how much less than the first policy, in a sentence."""
+    base, least = summary.base, summary.cheapest
+    paid = plus_minus(least["regret"], least["standard_error"])
+    if least is base:
+        return f"{base['policy']} pays least on average: {paid}."
+    less = plus_minus(-least["difference"], least["difference_error"])
+    share = -least["difference"] / max(base["regret"], 1e-300)
+    sure = -least["difference"] > 2 * least["difference_error"]
+    hedge = "" if sure else ", which chance alone might explain"
+    return (
+        f"{least['policy']} pays least on average: {paid}, {less} ({share:.0%}) less than "
+        f"{base['policy']}{hedge}."
+    )
+
+
+def overview_table(study: Study, summaries: Sequence[CaseSummary]) -> Table:
+    """Return a row for every problem that was not drawn, and one for every policy on drawn ones."""
+    rows = [_overview_row(one) for one in summaries if not one.drawn]
+    base = summaries[0].base["policy"]
+    cut = len(rows) - _MOST_ROWS
+    notes = [f"Mean regret, ± standard error. less: than {base}, run by run."]
+    if cut > 0:
+        notes.append(f"{count_text(cut, 'more instance')} in data/summary.csv.")
+    title = f"{count_text(study.runs, 'run')} of {count_text(study.horizon, 'round')}"
+    columns = ("instance", "arms", "groups", base, "pays least", "regret", "less")
+    return Table(columns, tuple(rows[:_MOST_ROWS]), title=title, notes=tuple(notes))
+
+
+def _overview_row(summary: CaseSummary) -> tuple[object, ...]:
+    base, least = summary.base, summary.cheapest
+    less = "" if least is base else plus_minus(-least["difference"], least["difference_error"])
+    paid = plus_minus(least["regret"], least["standard_error"])
+    regret = plus_minus(base["regret"], base["standard_error"])
+    return (summary.name, base["arms"], base["groups"], regret, least["policy"], paid, less)
+
+
+def drawn_families(summaries: Iterable[CaseSummary]) -> dict[str, list[CaseSummary]]:
+    """Return the drawn problems by the name of what they were drawn from."""
+    families: dict[str, list[CaseSummary]] = {}
+    for one in summaries:
+        if one.drawn:
+            families.setdefault(one.drawn, []).append(one)
+    return families
+
+
+def family_regrets(family: Sequence[CaseSummary]) -> dict[str, Floats]:
+    """Return the mean regret of every policy in every problem of a family."""
+    labels = [row["policy"] for row in family[0].rows]
+    return {label: np.array([one.rows[k]["regret"] for one in family]) for k, label in enumerate(labels)}
+
+
+def family_table(name: str, family: Sequence[CaseSummary]) -> Table:
+    """Return a row for every policy: its regret over all problems, and how it compares."""
+    regrets = family_regrets(family)
+    base = family[0].base["policy"]
+    ratios = {row.label: row for row in ratio_rows(regrets, base)}
+    rows = []
+    for label, paid in regrets.items():
+        row = ratios.get(label)
+        compared = [None] * 3 if row is None else [100 * row.better, *row.quantiles[[2, 4]].tolist()]
+        rows.append((label, float(paid.mean()), float(np.median(paid)), float(paid.max()), *compared))
+    columns = ("policy", "mean", "median", "largest", "better in %", "median ratio", "95 % ratio")
+    note = f"Regret over {count_text(len(family), 'instance')}; ratios to {base}, instance by instance."
+    return Table(columns, tuple(rows), title=name, notes=(note,))
+
+
+def family_sentence(family: Sequence[CaseSummary]) -> str:
+    """Return who pays least over all problems of a family, in a sentence."""
+    regrets = family_regrets(family)
+    base = family[0].base["policy"]
+    means = {label: float(paid.mean()) for label, paid in regrets.items()}
+    least = min(means, key=means.__getitem__)
+    if least == base:
+        return f"{base} pays least on average over all instances: {regret_text(means[base])}."
+    better = float((regrets[least] < regrets[base]).mean())
+    share = 1 - means[least] / max(means[base], 1e-300)
+    return (
+        f"{least} pays least on average over all instances: {regret_text(means[least])}, {share:.0%} less "
+        f"than {base}, and less in {better:.0%} of them."
+    )
+
+
+def summary_frame(summaries: Sequence[CaseSummary]) -> pd.DataFrame:
+    """Return a row for every policy on every problem."""
+    return pd.DataFrame([row for one in summaries for row in one.rows])
+
+
+def curve_frame(summaries: Sequence[CaseSummary]) -> pd.DataFrame:
+    """Return instance, policy, round, regret and standard_error: a row for every checkpoint."""
+    parts = []
+    for one in summaries:
+        steps = len(one.rounds)
+        labels = [row["policy"] for row in one.rows]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "instance": one.name,
+                    "policy": np.repeat(labels, steps),
+                    "round": np.tile(one.rounds, len(labels)),
+                    "regret": one.means.ravel(),
+                    "standard_error": one.errors.ravel(),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def conditions(finished: Finished) -> str:
+    """Return what was played, in a sentence."""
+    result: Result = finished.result
+    spans = finished.case.instance.spans
+    means = f"{result.instance.means.min():.4g} to {result.instance.best_mean:.4g}"
+    return (
+        f"{count_text(len(result.arms), 'arm')} in {count_text(len(spans), 'group')}, means from {means}, "
+        f"spans from {min(spans):.3g} to {max(spans):.3g}; {count_text(len(result.runs), 'run')} of "
+        f"{round_text(result.horizon)} rounds."
+    )

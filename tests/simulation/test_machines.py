@@ -1,0 +1,292 @@
+"""A Dask cluster plays the same bits as this machine, or refuses in one sentence."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clusterbandits as cb
+from clusterbandits.simulation.fingerprint import fingerprint
+from clusterbandits.simulation.machines import MachinesError, dask_executor
+from tests.simulation.dask_cluster import DaskCluster
+
+INSTANCE = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+BOTH = ["kl-ucb", "clus-ucb"]
+#: Three seconds of work for one core, in 32 pieces.
+LONG: dict[str, Any] = {"horizon": 200_000, "runs": 32, "seed": 5, "stepwise": True}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    with DaskCluster(tmp_path_factory.mktemp("cluster")) as running:
+        running.have_workers(2)
+        yield running
+
+
+@pytest.fixture
+def two(cluster: DaskCluster) -> DaskCluster:
+    """The cluster with two workers, whatever a test did to them."""
+    cluster.have_workers(2)
+    return cluster
+
+
+@pytest.fixture(scope="module")
+def long() -> cb.Result:
+    """What the long simulation gives on this machine."""
+    return cb.simulate(INSTANCE, BOTH, **LONG)
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "clusterbandits", *arguments]
+
+
+def equal(one: cb.Result, other: cb.Result) -> bool:
+    alarms = zip(one.alarm_rounds, other.alarm_rounds, strict=True)
+    return np.array_equal(one.pulls, other.pulls) and all(np.array_equal(*pair) for pair in alarms)
+
+
+def names() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_same_bits_as_on_this_machine(two: DaskCluster, tmp_path: Path, paired: bool) -> None:
+    before = names()
+    here = cb.simulate(INSTANCE, BOTH, 3000, runs=21, seed=7, paired=paired)
+    with dask_executor(two.address) as executor:
+        for store in (None, tmp_path / "store"):
+            there = cb.simulate(
+                INSTANCE, BOTH, 3000, runs=21, seed=7, paired=paired, executor=executor, store=store
+            )
+            assert equal(here, there)
+    assert equal(here, cb.load_result(tmp_path / "store"))
+    assert names() == before
+
+
+def test_a_worker_that_is_killed_is_survived(two: DaskCluster, long: cb.Result) -> None:
+    seen = []
+
+    def listen(progress: cb.Progress) -> None:
+        if not seen and progress.runs_done >= 8:
+            two.kill_worker()
+            seen.append(progress.runs_done)
+
+    with dask_executor(two.address) as executor:
+        result = cb.simulate(INSTANCE, BOTH, **LONG, executor=executor, progress=listen)
+    assert seen
+    assert seen[0] < 64
+    assert equal(result, long)
+
+
+def test_all_workers_may_die_if_others_come(two: DaskCluster, long: cb.Result) -> None:
+    seen = []
+
+    def listen(progress: cb.Progress) -> None:
+        if not seen and progress.runs_done >= 8:
+            two.kill_worker()
+            two.kill_worker()
+            seen.append(progress.runs_done)
+            two.add_worker()
+
+    with dask_executor(two.address) as executor:
+        result = cb.simulate(INSTANCE, BOTH, **LONG, executor=executor, progress=listen)
+    assert seen
+    assert seen[0] < 64
+    assert equal(result, long)
+
+
+def test_ctrl_c_leaves_the_cluster_running_and_idle(two: DaskCluster, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    problem = ["0.3,0.7; 0.1,0.2,0.8", "--horizon", "1e9", "--runs", "480", "--store", str(store)]
+    arguments = command("simulate", *problem, "--dask", two.address)
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while len(list(store.glob("*.parquet"))) < 3:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        out, err = process.communicate(timeout=60)
+        assert time.monotonic() - asked < 15
+    assert process.returncode == 130
+    assert err.startswith("Interrupted: these are the ")
+    assert err.count("\n") == 1
+    assert out.startswith("Regret after 1e9 rounds, ")
+    assert 0 < len(cb.load_result(store).runs) < 480
+    with dask_executor(two.address) as executor:
+        start = time.monotonic()
+        assert executor.submit(math.sqrt, 4.0).result(60) == 2
+        assert time.monotonic() - start < 30
+    assert [worker.poll() for worker in two.workers] == [None, None]
+
+
+def test_the_commands_write_the_same_bytes(two: DaskCluster, tmp_path: Path) -> None:
+    reduced = ["paper", "--figure", "2", "--runs", "4", "--horizon", "500"]
+    elsewhere = [["--out", "here"], ["--out", "there", "--dask", two.address]]
+    for where in elsewhere:
+        ran = subprocess.run(
+            command(*reduced, *where), capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert (ran.returncode, ran.stderr) == (0, "")
+    here, there = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (tmp_path / "here", tmp_path / "there")
+    )
+    assert here.keys() == there.keys()
+    assert [path for path in here if here[path] != there[path]] == []
+    assert sum(path.suffix == ".parquet" for path in here) > 16
+
+
+def test_an_executor_like_any_other(two: DaskCluster) -> None:
+    with dask_executor(two.address) as executor:
+        assert list(executor.map(math.sqrt, [1.0, 4.0, 9.0])) == [1, 2, 3]
+        with pytest.raises(ValueError, match="math domain error"):
+            executor.submit(math.sqrt, -1.0).result(60)
+        assert executor.submit(os.getpid).result(60) in {worker.pid for worker in two.workers}
+        # Equal calls are still as many calls.
+        drawn = {executor.submit(os.urandom, 8).result(60) for _ in range(3)}
+        assert len(drawn) == 3
+        sleeping = [executor.submit(time.sleep, 0.5) for _ in range(20)]
+        sleeping[-1].cancel()
+        assert sleeping[-1].cancelled()
+        start = time.monotonic()
+    assert time.monotonic() - start < 8
+    assert all(future.done() for future in sleeping)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(math.sqrt, 4.0)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "localhost",
+        "localhost:8786",
+        "tcp://localhost",
+        "tcp://localhost:",
+        "tcp://:8786",
+        "tcp://localhost:0",
+        "tcp://localhost:65536",
+        "tcp://localhost:8786/",
+        "http://localhost:8786",
+        "tcp://two words:8786",
+        "tcp://localhost:8786\n",
+        8786,
+        None,
+    ],
+)
+def test_what_is_no_address_is_refused(address: Any) -> None:
+    with pytest.raises(cb.InvalidInputError, match="must be that of a scheduler, as tcp://HOST:PORT"):  # noqa: SIM117
+        with dask_executor(address):
+            pytest.fail("it connected")
+
+
+@pytest.mark.parametrize("listens", [False, True])
+def test_nobody_answers(listens: bool) -> None:
+    before = names()
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        if listens:
+            stranger.listen()
+        address = f"tcp://127.0.0.1:{stranger.getsockname()[1]}"
+        start = time.monotonic()
+        with pytest.raises(MachinesError, match=r"within 1 seconds\. Got no answer instead"):  # noqa: SIM117
+            with dask_executor(address, patience=1):
+                pytest.fail("it connected")
+        assert time.monotonic() - start < 10
+    assert names() == before
+
+
+def test_a_worker_is_no_scheduler(two: DaskCluster) -> None:
+    with pytest.raises(MachinesError, match="Got an answer that is no scheduler's"):  # noqa: SIM117
+        with dask_executor(two.address_of(two.workers[0])):
+            pytest.fail("it connected")
+
+
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(cb.InvalidInputError, match=r"pip install 'clusterbandits\[dask\]'"):  # noqa: SIM117
+        with dask_executor("tcp://localhost:8786"):
+            pytest.fail("it connected")
+
+
+def test_the_command_refuses_in_one_sentence(tmp_path: Path) -> None:
+    simulate = ["simulate", "0.3,0.7", "--store", "out"]
+    for arguments, named in [
+        ([*simulate, "--dask", "localhost"], "tcp://HOST:PORT"),
+        (["paper", "--out", "out", "--dask", "localhost"], "tcp://HOST:PORT"),
+        ([*simulate, "--dask", "tcp://localhost:1", "--workers", "2"], "'workers' parameter of simulate"),
+    ]:
+        ran = subprocess.run(command(*arguments), capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert ran.stderr.startswith("Error: ")
+        assert named in ran.stderr
+        assert ran.stderr.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []
+
+
+def impostor(folder: Path, name: str) -> str:
+    """A folder that a worker looks into before all others, with another version of a package."""
+    about = folder / "impostor" / f"{name}-99.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 99.0\n")
+    return str(about.parent)
+
+
+def without_package(folder: Path) -> str:
+    """A folder that a worker looks into before all others, so that it cannot import the package."""
+    package = folder / "without" / "clusterbandits"
+    package.mkdir(parents=True)
+    package.joinpath("__init__.py").write_text("raise ModuleNotFoundError('No module of that name')\n")
+    return str(package.parent)
+
+
+def test_other_workers_are_refused_by_name(tmp_path: Path) -> None:
+    """Those that are there, and those that join when it has begun; first of all, nobody is there."""
+    numpy = fingerprint()["numpy"]
+    told = []
+    with DaskCluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as cluster:
+
+        def waiting() -> None:
+            told.append(cluster.add_worker())
+
+        with dask_executor(cluster.address, waiting=waiting) as executor:
+            assert executor.submit(math.sqrt, 4.0).result(60) == 2
+            assert len(told) == 1
+            with pytest.raises(MachinesError, match="Got 1 that died over the same runs"):
+                executor.submit(os._exit, 1).result(60)
+            cluster.have_workers(0)
+            cluster.add_worker(PYTHONPATH=impostor(tmp_path, "numpy"))
+            with pytest.raises(MachinesError, match=rf"must have numpy {numpy}, .* Got numpy 99.0 instead"):
+                cb.simulate(INSTANCE, "kl-ucb", 100, runs=2, executor=executor)
+        with pytest.raises(MachinesError, match=rf"must have numpy {numpy}, .* Got numpy 99.0 instead"):  # noqa: SIM117
+            with dask_executor(cluster.address):
+                pytest.fail("it connected")
+        cluster.kill_worker()
+        cluster.have_workers(1)
+        with dask_executor(cluster.address) as executor:
+            cluster.kill_worker()
+            cluster.add_worker(PYTHONPATH=without_package(tmp_path))
+            with pytest.raises(MachinesError, match=r"installed\. Got .*No module of that name"):
+                executor.submit(math.sqrt, 4.0).result(60)
+            with pytest.raises(MachinesError, match=r"installed\. Got .*No module of that name"):  # noqa: SIM117
+                with dask_executor(cluster.address):
+                    pytest.fail("it connected")
+            cluster.kill_worker()
+            unfinished = executor.submit(math.sqrt, 4.0)
+            cluster.scheduler.kill()
+            with pytest.raises(MachinesError, match=r"must stay until all is played\. Got a lost connection"):
+                unfinished.result(60)
