@@ -2,13 +2,14 @@
 # make check   lint, types, import contract     make bench   the measured claims
 # make league  every policy on every problem: league/results.json, docs/league.md
 # make audit   the paper again, and docs/audit.md from it
+# make gallery real tables as worked studies: docs/gallery
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 # Both names: pip reads the first for the package and, before 25.3, for its build; later pips read the second for the build.
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PYTHON) -m pip --python $(BIN)/python install -qq
 
-.PHONY: setup paper audit test check format bench league clean
+.PHONY: setup paper audit test check format bench league gallery clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -45,6 +46,9 @@ bench: setup
 
 league: setup
 	$(BIN)/python -m league
+
+gallery: setup
+	$(BIN)/python -m gallery
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.measure import RESULTS, keep, table
 
-NAMES = ("beyond", "bounds", "families", "online", "paper", "policies", "simulation", "startup")
+NAMES = ("beyond", "bounds", "families", "online", "paper", "policies", "replay", "simulation", "startup")
 
 
 def main(chosen: list[str]) -> int:

@@ -21,7 +21,7 @@ SAID = {"holds": "hold", "holds with a condition": "hold with a condition", "doe
 README = ROOT / "README.md"
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 8), ("docs/policies.md", 5)])
+@pytest.mark.parametrize(("page", "least"), [("README.md", 8), ("docs/policies.md", 5), ("docs/replay.md", 4)])
 def test_examples_print_what_they_say(page: str, least: int) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     text = "\n".join(re.sub(r"^$(?=\n.)", "<BLANKLINE>", block, flags=re.MULTILINE) for block in blocks)
@@ -78,6 +78,9 @@ def test_the_measured_promises_are_kept() -> None:
         "paper, warm compile cache": 45,
         "paper, most memory": 600,
         "paper --beyond, its own policies not yet compiled": 900,
+        "replay of 10⁷ rows, two policies": 60,
+        "replay of 10⁷ rows, most memory": 450,
+        "replay, memory of 10⁷ rows over 10⁶": 1.2,
     }
 
 

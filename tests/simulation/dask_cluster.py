@@ -57,7 +57,7 @@ class DaskCluster:
         """Where a worker listens, once it has joined."""
         log = self._log(worker)
         self._eventually(lambda: "Registered to" in log.read_text())
-        return re.findall(r"Start worker at: *(tcp://[\d.:]+)", log.read_text())[0]
+        return str(re.findall(r"Start worker at: *(tcp://[\d.:]+)", log.read_text())[0])
 
     def kill_worker(self, place: int = 0) -> None:
         """End a worker as a power failure would, and wait until the scheduler has noticed."""

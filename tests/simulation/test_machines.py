@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,14 +19,15 @@ import numpy as np
 import pytest
 
 import clusterbandits as cb
+from clusterbandits.cli.main import run
 from clusterbandits.simulation.fingerprint import fingerprint
 from clusterbandits.simulation.machines import MachinesError, dask_executor
 from tests.simulation.dask_cluster import DaskCluster
 
 INSTANCE = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 BOTH = ["kl-ucb", "clus-ucb"]
-#: Three seconds of work for one core, in 32 pieces.
-LONG: dict[str, Any] = {"horizon": 200_000, "runs": 32, "seed": 5, "stepwise": True}
+#: Two seconds of work for one core, in 32 pieces.
+LONG: dict[str, Any] = {"horizon": 120_000, "runs": 32, "seed": 5, "stepwise": True}
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +50,11 @@ def long() -> cb.Result:
     return cb.simulate(INSTANCE, BOTH, **LONG)
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "clusterbandits", *arguments]
+def call(*arguments: str) -> int:
+    """Run a command in this process and return its exit code."""
+    with pytest.raises(SystemExit) as end:
+        run(list(arguments))
+    return int(end.value.code or 0)
 
 
 def equal(one: cb.Result, other: cb.Result) -> bool:
@@ -76,7 +81,7 @@ def test_the_same_bits_as_on_this_machine(two: DaskCluster, tmp_path: Path, pair
 
 
 def test_a_worker_that_is_killed_is_survived(two: DaskCluster, long: cb.Result) -> None:
-    seen = []
+    seen: list[int] = []
 
     def listen(progress: cb.Progress) -> None:
         if not seen and progress.runs_done >= 8:
@@ -91,7 +96,7 @@ def test_a_worker_that_is_killed_is_survived(two: DaskCluster, long: cb.Result) 
 
 
 def test_all_workers_may_die_if_others_come(two: DaskCluster, long: cb.Result) -> None:
-    seen = []
+    seen: list[int] = []
 
     def listen(progress: cb.Progress) -> None:
         if not seen and progress.runs_done >= 8:
@@ -110,7 +115,7 @@ def test_all_workers_may_die_if_others_come(two: DaskCluster, long: cb.Result) -
 def test_ctrl_c_leaves_the_cluster_running_and_idle(two: DaskCluster, tmp_path: Path) -> None:
     store = tmp_path / "store"
     problem = ["0.3,0.7; 0.1,0.2,0.8", "--horizon", "1e9", "--runs", "480", "--store", str(store)]
-    arguments = command("simulate", *problem, "--dask", two.address)
+    arguments = [sys.executable, "-m", "clusterbandits", "simulate", *problem, "--dask", two.address]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 120
         while len(list(store.glob("*.parquet"))) < 3:
@@ -133,21 +138,33 @@ def test_ctrl_c_leaves_the_cluster_running_and_idle(two: DaskCluster, tmp_path: 
     assert [worker.poll() for worker in two.workers] == [None, None]
 
 
-def test_the_commands_write_the_same_bytes(two: DaskCluster, tmp_path: Path) -> None:
-    reduced = ["paper", "--figure", "2", "--runs", "4", "--horizon", "500"]
-    elsewhere = [["--out", "here"], ["--out", "there", "--dask", two.address]]
-    for where in elsewhere:
-        ran = subprocess.run(
-            command(*reduced, *where), capture_output=True, text=True, check=False, cwd=tmp_path
-        )
-        assert (ran.returncode, ran.stderr) == (0, "")
-    here, there = (
-        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-        for root in (tmp_path / "here", tmp_path / "there")
-    )
+STUDY = """
+horizon = 500
+runs = 4
+policies = ["kl-ucb", "clus-ucb"]
+[[instances]]
+means = [[0.3, 0.7], [0.1, 0.2, 0.8]]
+"""
+
+
+@pytest.mark.parametrize("name", ["paper", "run"])
+def test_commands_write_the_same_bytes(
+    two: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    study = tmp_path / "small.toml"
+    study.write_text(STUDY)
+    small = {"paper": ["--figure", "2", "--runs", "4", "--horizon", "500"], "run": [str(study)]}[name]
+    written = []
+    for folder, where in [("here", []), ("there", ["--dask", two.address])]:
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        assert call(name, *small, "--out", "report", *where) == 0
+        files = [path for path in Path("report").rglob("*") if path.is_file()]
+        written.append({path: path.read_bytes() for path in files})
+    here, there = written
     assert here.keys() == there.keys()
     assert [path for path in here if here[path] != there[path]] == []
-    assert sum(path.suffix == ".parquet" for path in here) > 16
+    assert sum(path.suffix == ".parquet" for path in here) >= 8
 
 
 def test_an_executor_like_any_other(two: DaskCluster) -> None:
@@ -203,7 +220,7 @@ def test_nobody_answers(listens: bool) -> None:
             stranger.listen()
         address = f"tcp://127.0.0.1:{stranger.getsockname()[1]}"
         start = time.monotonic()
-        with pytest.raises(MachinesError, match=r"within 1 seconds\. Got no answer instead"):  # noqa: SIM117
+        with pytest.raises(MachinesError, match=r"within 1 seconds\. Got no such answer instead"):  # noqa: SIM117
             with dask_executor(address, patience=1):
                 pytest.fail("it connected")
         assert time.monotonic() - start < 10
@@ -211,7 +228,7 @@ def test_nobody_answers(listens: bool) -> None:
 
 
 def test_a_worker_is_no_scheduler(two: DaskCluster) -> None:
-    with pytest.raises(MachinesError, match="Got an answer that is no scheduler's"):  # noqa: SIM117
+    with pytest.raises(MachinesError, match="Got no such answer instead"):  # noqa: SIM117
         with dask_executor(two.address_of(two.workers[0])):
             pytest.fail("it connected")
 
@@ -223,19 +240,39 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
             pytest.fail("it connected")
 
 
-def test_the_command_refuses_in_one_sentence(tmp_path: Path) -> None:
-    simulate = ["simulate", "0.3,0.7", "--store", "out"]
-    for arguments, named in [
-        ([*simulate, "--dask", "localhost"], "tcp://HOST:PORT"),
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["simulate", "0.3,0.7", "--store", "out", "--dask", "localhost"], "tcp://HOST:PORT"),
         (["paper", "--out", "out", "--dask", "localhost"], "tcp://HOST:PORT"),
-        ([*simulate, "--dask", "tcp://localhost:1", "--workers", "2"], "'workers' parameter of simulate"),
-    ]:
-        ran = subprocess.run(command(*arguments), capture_output=True, text=True, check=False, cwd=tmp_path)
-        assert (ran.returncode, ran.stdout) == (2, "")
-        assert ran.stderr.startswith("Error: ")
-        assert named in ran.stderr
-        assert ran.stderr.count("\n") == 1
-        assert list(tmp_path.iterdir()) == []
+        (["simulate", "0.3,0.7", "--dask", "tcp://localhost:1", "--workers", "2"], "'workers'"),
+    ],
+)
+def test_commands_refuse_in_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    named: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = call(*arguments)
+    printed = capsys.readouterr()
+    assert (code, printed.out) == (2, "")
+    assert printed.err.startswith("Error: ")
+    assert named in printed.err
+    assert printed.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_documented_processes(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "machines.md"
+    (program,) = re.findall(r"```python\n(# processes.py\n.*?)```", page.read_text(), flags=re.DOTALL)
+    file = tmp_path / "processes.py"
+    file.write_text(program)
+    ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True)
+    here = cb.simulate(INSTANCE, BOTH, 10**6, runs=24, seed=1)
+    assert ran.stdout == f"{here}\n"
 
 
 def impostor(folder: Path, name: str) -> str:

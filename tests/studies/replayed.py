@@ -14,8 +14,8 @@ GROUP_OF = np.array(["red", "red", "blue", "blue"])
 WIDTHS = {"red": 0.1, "blue": 0.2}
 #: What arms pay visitors of either type, who come equally often and do not say which they are.
 PAY = np.array([[0.15, 0.2, 0.35, 0.3], [0.55, 0.6, 0.65, 0.9]])
-#: How a logging that knows the type shows them. All arms are shown equally often, "a" mostly to those who like
-#: everything: without its propensities such a log looks like a uniform one.
+#: How a logging that knows the type shows them. All arms are shown equally often, "a" mostly to those who
+#: like everything: without its propensities such a log looks like a uniform one.
 CHANCES = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
 MEANS = PAY.mean(axis=0)
 

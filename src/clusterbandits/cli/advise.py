@@ -18,7 +18,10 @@ def advise(
     ],
     horizon: Annotated[float, typer.Option(help="How many rounds lie ahead.")] = 1e5,
     confidence: Annotated[float, typer.Option(help="That all widths are wide enough.")] = 0.95,
-    runs: Annotated[int, typer.Option(help="Runs at the estimates, and as many plausible worlds.")] = 32,
+    runs: Annotated[
+        int | None,
+        typer.Option(help="Runs, and plausible worlds. Default: 32, fewer for over 200 arms."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads. Default: one for every core.")] = None,
     picture: Annotated[

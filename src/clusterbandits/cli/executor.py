@@ -13,12 +13,19 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def chosen_executor(dask: str | None) -> Iterator[Executor | None]:
-    """Lend an executor that plays on the cluster at an address, or None where none is given."""
+def chosen_executor(dask: str | None, workers: int | None = None) -> Iterator[Executor | None]:
+    """Lend an executor that plays on the cluster at an address, or None where none is given.
+
+    Threads of this machine, ``workers``, are refused where a cluster plays.
+    """
     if dask is None:
         yield None
         return
     from clusterbandits.simulation.machines import dask_executor
+    from clusterbandits.validate import invalid
+
+    if workers is not None:
+        raise invalid("workers", "the command", "left out where a Dask cluster plays", workers)
 
     def tell() -> None:
         typer.echo(f"No worker has joined the Dask cluster at {dask} yet: waiting for the first.", err=True)

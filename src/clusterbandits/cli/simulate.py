@@ -45,19 +45,16 @@ def simulate(
     from clusterbandits.serial import to_json
     from clusterbandits.simulation import simulate as run
     from clusterbandits.studies.problem import read_problem
-    from clusterbandits.validate import invalid
 
     stated = read_problem(problem, widths, family, owner="simulate")
     if plot is not None:
         from clusterbandits.report.regret_plot import check_plot_file
 
         check_plot_file(plot)
-    if dask is not None and workers is not None:
-        raise invalid("workers", "simulate", "left out where the workers of a Dask cluster play", workers)
     bound = regret_bound(stated.instance, stated.clusters)
     interrupted = None
     try:
-        with chosen_executor(dask) as executor, progress_bar() as listener:
+        with chosen_executor(dask, workers) as executor, progress_bar() as listener:
             result = run(
                 stated.instance,
                 policy or ["kl-ucb", "clus-ucb"],

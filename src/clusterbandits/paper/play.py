@@ -1,10 +1,11 @@
-"""Play every game that is not there yet."""
+"""Play every game that is not there yet, as many at a time as there is room for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterbandits.simulation import simulate
+from clusterbandits.simulation.crew import crew_of, play_all
+from clusterbandits.simulation.trial import open_ledger, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -12,15 +13,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterbandits.paper.games import Game
+    from clusterbandits.simulation.crew import Ledger
+    from clusterbandits.simulation.plan import Plan
     from clusterbandits.simulation.progress import Progress
     from clusterbandits.simulation.results import Result
 
-    #: Called with the game under way, how far it has come, the runs before it, and all there are.
+    #: Called with a game under way, how far it has come, the runs done of others, and all there are.
     GameListener = Callable[["Game", "Progress", int, int], None]
 
 
 class Play:
-    """Games that are played one after the other, in a folder that keeps their runs."""
+    """Games in a folder that keeps their runs."""
 
     def __init__(
         self,
@@ -29,7 +32,9 @@ class Play:
         listener: GameListener | None = None,
         executor: Executor | None = None,
     ) -> None:
-        self._games, self._folder, self._listener, self._executor = games, folder, listener, executor
+        self._games, self._folder, self._listener = games, folder, listener
+        self._crew = crew_of(None, executor, "paper")
+        self._open: dict[Ledger, Game] = {}
         self.results: dict[Game, Result] = {}
         self.runs = sum(game.runs for game in games)
         #: Runs that had been played before.
@@ -37,36 +42,37 @@ class Play:
 
     def __iter__(self) -> Iterator[Game]:
         """Play, and tell of every game when it is finished; runs that the folder has are not played again."""
-        before = 0
-        for game in self._games:
-            watch = _Watch(game, before, self.runs, self._listener)
-            self.results[game] = simulate(
-                game.instance,
-                [game.learner()],
-                game.horizon,
-                game.runs,
-                game.seed,
-                clusters=game.instance.clusters(game.widths),
-                checkpoints=game.checkpoints,
-                executor=self._executor,
-                store=self._folder / "runs" / game.folder,
-                progress=watch,
-                paired=game.paired,
-            )
-            before += game.runs
-            self.stored += watch.stored or 0
+        for ledger in play_all(self._ledgers(), self._crew, self._look):
+            game = self._open[ledger]
+            self.results[game] = ledger.result("paper")
+            self._look()
+            del self._open[ledger]
             yield game
 
+    def _ledgers(self) -> Iterator[Ledger]:
+        for game in self._games:
+            ledger = open_ledger(_plan(game), self._folder / "runs" / game.folder)
+            self.stored += ledger.tally.progress().runs_done
+            self._open[ledger] = game
+            yield ledger
 
-class _Watch:
-    """Turns the progress of one game into that of all."""
+    def _look(self) -> None:
+        """Tell of the first game that is under way."""
+        if self._listener is None or not self._open:
+            return
+        (ledger, game), *others = self._open.items()
+        done = sum(one.runs for one in self.results if one not in self._open.values())
+        done += sum(other.tally.progress().runs_done for other, _ in others)
+        self._listener(game, ledger.tally.progress(), done, self.runs)
 
-    def __init__(self, game: Game, before: int, total: int, listener: GameListener | None) -> None:
-        self._game, self._before, self._total, self._listener = game, before, total, listener
-        self.stored: int | None = None
 
-    def __call__(self, progress: Progress) -> None:
-        if self.stored is None:
-            self.stored = progress.runs_done
-        if self._listener is not None:
-            self._listener(self._game, progress, self._before, self._total)
+def _plan(game: Game) -> Plan:
+    settings = {
+        "horizon": game.horizon,
+        "runs": game.runs,
+        "seed": game.seed,
+        "checkpoints": game.checkpoints,
+        "paired": game.paired,
+        "stepwise": False,
+    }
+    return plan_of(game.instance, [game.learner()], settings)

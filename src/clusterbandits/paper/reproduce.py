@@ -15,7 +15,7 @@ from clusterbandits.paper.play import Play
 from clusterbandits.paper.programme import Programme
 from clusterbandits.paper.sections import beyond_section, figure_section
 from clusterbandits.paper.settings import PaperSettings, claim_folder
-from clusterbandits.simulation.warm import compiled_aside
+from clusterbandits.simulation.warm import compiled_aside, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,22 +64,14 @@ def reproduce(
     programme = Programme(settings)
     play = Play(programme.games(), folder, listener, executor)
     evidence = Evidence(programme, play.results)
-    kinds = _kinds(programme.games()) if executor is None else []
-    with compiled_aside(kinds), _Artist(evidence) as artist:
+    learners = [] if executor is not None else [game.learner() for game in programme.games()]
+    with compiled_aside(kinds_of(learners, settings.horizon)), _Artist(evidence) as artist:
         for _ in play:
             artist.draw_what_is_ready()
         entries = audit(claims, evidence)
         page = report_page(evidence, entries, artist.sections())
     write_report(page, evidence, entries, folder)
     return Reproduction(evidence, entries, play.runs, play.stored)
-
-
-def _kinds(games: Sequence[Game]) -> list[str]:
-    """Return one policy of every kind that is compiled by itself, in the order they are played."""
-    kinds: dict[type, str] = {}
-    for game in games:
-        kinds.setdefault(type(game.learner().for_horizon(game.horizon).fresh_state()), game.name)
-    return list(kinds.values())
 
 
 class _Artist:

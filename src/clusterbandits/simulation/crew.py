@@ -137,14 +137,14 @@ class Foreign:
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._texts: dict[int, str] = {}
+        self._last: tuple[Ledger, str] | None = None
 
     def submit(self, ledger: Ledger, block: Block) -> Future[Played]:
         """Begin to play a block of a ledger's plan."""
-        text = self._texts.get(id(ledger)) or ledger.plan.to_json()
         # Blocks of one ledger come one after the other: its text is written once, and not kept for long.
-        self._texts = {id(ledger): text}
-        return self._executor.submit(play_block, text, block)
+        if self._last is None or self._last[0] is not ledger:
+            self._last = ledger, ledger.plan.to_json()
+        return self._executor.submit(play_block, self._last[1], block)
 
     def stop(self, futures: Iterable[Future[Played]]) -> None:
         """Ask for nothing more; the executor belongs to somebody else and is left running."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import importlib.util
 import logging
 import pickle
 import re
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _ADDRESS = re.compile(r"(?:tcp|tls)://(?:[\w.-]+|\[[\da-fA-F:.]+\]):(\d{1,5})")
-#: Tasks at the scheduler at a time: it keeps each one's plan in memory. Others wait here.
-_MOST_TASKS = 4096
 #: Seconds in which workers say who they are; one that is too busy for it is asked again by its first task.
 _INTRODUCTION = 30.0
 #: Seconds between looks for a first worker, and in which a scheduler takes leave.
@@ -82,7 +79,11 @@ def dask_executor(
         client = loop.run(_connected(address, patience))
         executor = DaskExecutor(loop, client, address)
         try:
-            loop.run(_check_workers(client, waiting))
+            try:
+                loop.run(_first_worker(client, waiting))
+                loop.run(_check_workers(client))
+            except OSError:
+                raise _lost(address) from None
             yield executor
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
@@ -94,7 +95,6 @@ class DaskExecutor(Executor):
 
     def __init__(self, loop: EventLoop, client: Client, address: str) -> None:
         self._loop, self._client, self._address = loop, client, address
-        self._room = asyncio.Semaphore(_MOST_TASKS)
         self._pending: set[Future[Any]] = set()
         self._closed = False
 
@@ -121,25 +121,21 @@ class DaskExecutor(Executor):
     async def _call(self, job: bytes) -> Any:
         from distributed import CancelledError, KilledWorker
 
-        async with self._room:
-            task = self._client.submit(pickle.loads, job, key=f"clusterbandits-{uuid.uuid4()}")
-            try:
-                return await task
-            except ImportError as error:
-                raise _not_importable("A Dask worker", error) from None
-            except KilledWorker as killed:
-                count = killed.allowed_failures + 1
-                raise MachinesError(
-                    f"A Dask worker must live to finish what it plays. Got {count} that died over the same "
-                    "runs; each may need more memory."
-                ) from None
-            except CancelledError:
-                raise MachinesError(
-                    f"The Dask scheduler at '{self._address}' must stay until all is played. "
-                    "Got a lost connection instead."
-                ) from None
-            finally:
-                task.release()
+        task = self._client.submit(pickle.loads, job, key=f"clusterbandits-{uuid.uuid4()}")
+        try:
+            return await task
+        except ImportError as error:
+            raise _not_importable("A Dask worker", error) from None
+        except KilledWorker as killed:
+            count = killed.allowed_failures + 1
+            raise MachinesError(
+                f"A Dask worker must live to finish what it plays. Got {count} that died over the same "
+                "runs; each may need more memory."
+            ) from None
+        except CancelledError:
+            raise _lost(self._address) from None
+        finally:
+            task.release()
 
 
 class _Job(NamedTuple):
@@ -165,6 +161,12 @@ def call_alike(expected: Mapping[str, str], call: bytes) -> Any:
     return function(*args, **kwargs)
 
 
+def _lost(address: str) -> MachinesError:
+    return MachinesError(
+        f"The Dask scheduler at '{address}' must stay until all is played. Got a lost connection instead."
+    )
+
+
 def _not_importable(worker: str, error: Exception) -> MachinesError:
     return MachinesError(f"{worker} must have all it is to play with installed. Got '{error}' instead.")
 
@@ -188,9 +190,11 @@ def _check_address(address: object) -> None:
 
 
 def _check_installed(address: str) -> None:
-    if importlib.util.find_spec("distributed") is None:
+    try:
+        import distributed  # noqa: F401
+    except ModuleNotFoundError:
         allowed = "left out where Dask is not installed; pip install 'clusterbandits[dask]' does that"
-        raise invalid("address", "dask_executor", allowed, address)
+        raise invalid("address", "dask_executor", allowed, address) from None
 
 
 async def _connected(address: str, patience: float) -> Client:
@@ -198,20 +202,15 @@ async def _connected(address: str, patience: float) -> Client:
 
     options = {"asynchronous": True, "set_as_default": False, "name": "clusterbandits"}
     client = Client(address, timeout=patience, **options)
-    try:
-        with warnings.catch_warnings():
-            # Of other versions that Dask warns of, those that matter are refused below.
-            warnings.simplefilter("ignore")
-            return await asyncio.wait_for(client, patience)
-    except OSError:
-        given = "no answer"
-    except Exception:
-        given = "an answer that is no scheduler's"  # Whatever a stranger may say.
+    # Whatever a stranger may answer; other versions that Dask warns of are refused later, if they matter.
+    with warnings.catch_warnings(action="ignore"), contextlib.suppress(Exception):
+        return await asyncio.wait_for(client, patience)
     await _close(client)
     del client
     gc.collect()  # Of a connection it left open Dask would complain later, and aloud.
     raise MachinesError(
-        f"A Dask scheduler must answer at '{address}' within {patience:g} seconds. Got {given} instead."
+        f"A Dask scheduler must answer at '{address}' within {patience:g} seconds. "
+        "Got no such answer instead."
     )
 
 
@@ -220,14 +219,17 @@ async def _close(client: Client) -> None:
         await asyncio.wait_for(client.close(), _FAREWELL)
 
 
-async def _check_workers(client: Client, waiting: Callable[[], None] | None) -> None:
-    """Wait for the first worker and compare all there are with this process."""
+async def _first_worker(client: Client, waiting: Callable[[], None] | None) -> None:
     told = False
     while not await client.nthreads():
         if not told and waiting is not None:
             waiting()
         told = True
         await asyncio.sleep(_LOOK)
+
+
+async def _check_workers(client: Client) -> None:
+    """Compare all workers there are with this process."""
     try:
         answers = await asyncio.wait_for(client.run(fingerprint, on_error="return"), _INTRODUCTION)
     except TimeoutError:

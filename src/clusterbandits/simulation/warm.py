@@ -15,7 +15,9 @@ from clusterbandits.instance import Instance
 from clusterbandits.simulation.trial import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from clusterbandits.policies import Policy
 
 
 @contextlib.contextmanager
@@ -38,6 +40,22 @@ def compiled_aside(policies: Sequence[str]) -> Iterator[None]:
         for process in processes:
             process.kill()
             process.wait()
+
+
+def kinds_of(policies: Iterable[Policy], horizon: int) -> list[str]:
+    """Return the name of one policy of every kind that is compiled by itself, in the order they come.
+
+    Examples
+    --------
+    >>> from clusterbandits import Clusters, policy
+    >>> clusters = Clusters([2, 1], widths=0.1)
+    >>> kinds_of([policy(name, clusters) for name in ("kl-ucb", "clus-ucb", "imed")], 100)
+    ['kl-ucb', 'imed']
+    """
+    kinds: dict[type, str] = {}
+    for one in policies:
+        kinds.setdefault(type(one.for_horizon(horizon).fresh_state()), one.name)
+    return list(kinds.values())
 
 
 def _start(policies: Sequence[str]) -> subprocess.Popen[bytes] | None:

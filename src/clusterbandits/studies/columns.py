@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Bytes of a file that are read at a time.
-_BLOCK = 4 * 2**20
+#: Bytes of a file that are read at a time; the reader is up to 32 times as far ahead.
+_BLOCK = 2**20
 _ROW = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _DELIMITERS = ",;\t"
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -98,10 +98,12 @@ class Source:
         self._parameter, self._owner = parameter, owner
         self._path = Path(table) if isinstance(table, str | os.PathLike) else None
         self.name = f"The table '{self._path}'" if self._path else f"The '{parameter}' parameter of {owner}"
-        self._memory: Any = None if self._path else self._in_memory(table)
         self._delimiter = ","
-        given = list(self._memory.column_names) if self._path is None else self._header(self._path)
-        self._found = self._match(given, columns)
+        self._memory: Any = None
+        if self._path is None:
+            self._memory = self._in_memory(table)
+        given = self._memory.column_names if self._path is None else self._header(self._path)
+        self._found = self._match(list(given), columns)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -200,6 +202,8 @@ class Source:
         """Return what is wrong with a file, from what the reader says of it and a slower second look."""
         if "UTF8" in message or "UTF-8" in message:
             return self.refuse("be text in UTF-8", "other bytes")
+        if "Empty CSV" in message:
+            return self.refuse("have at least one row", "none")
         short = _ROW.search(message)
         if short:
             row, wanted, got = map(int, short.groups())
@@ -220,7 +224,10 @@ class Source:
         return Batch(first, columns)
 
     def _text(self, values: Any, name: str, first: int) -> Any:
-        text = values if pa.types.is_string(values.type) else values.cast(pa.string())
+        try:
+            text = values if pa.types.is_string(values.type) else values.cast(pa.string())
+        except pa.ArrowException:
+            raise self.refuse_row(first, name, "a name", values[0].as_py()) from None
         trimmed = pc.utf8_trim_whitespace(text)
         empty = pc.fill_null(pc.equal(trimmed, ""), True)
         if pc.any(empty).as_py():
@@ -266,12 +273,14 @@ def _column(values: Any) -> Any:
     plain = [None if isinstance(value, float) and math.isnan(value) else value for value in listed]
     try:
         return pa.array(plain)
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, OverflowError):
         return pa.array([None if value is None else str(value) for value in plain])
 
 
 def _number(value: object) -> float:
+    if isinstance(value, str) and "_" in value:
+        return math.nan  # Python would read 1_000, which nobody else writes.
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan

@@ -67,7 +67,13 @@ def table_history(name: str) -> History:
     return _read(name, "table_history")
 
 
+def table_file(name: str) -> str:
+    """Return the name of the file that holds a bundled table."""
+    return _FILES[choice("name", "table_file", name, TABLES)]
+
+
 def _read(name: str, owner: str) -> History:
-    file = _FILES[choice("name", owner, name, TABLES)]
-    with resources.as_file(resources.files("clusterbandits.studies").joinpath("data", file)) as path:
+    choice("name", owner, name, TABLES)
+    place = resources.files("clusterbandits.studies").joinpath("data", table_file(name))
+    with resources.as_file(place) as path:
         return read_history(path, owner)

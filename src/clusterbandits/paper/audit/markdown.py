@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterbandits.paper.summary import overview
-from clusterbandits.tables import Table, cell
+from clusterbandits.report.markdown import markdown_table
+from clusterbandits.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,18 +50,3 @@ def _entry(entry: Entry) -> str:
 
 def _strong(entry: Entry) -> str:
     return f"**{entry.finding.verdict}**"
-
-
-def markdown_table(table: Table) -> str:
-    r"""Return a table in Markdown.
-
-    Examples
-    --------
-    >>> print(markdown_table(Table(("case", "regret"), (("a|b", 12.5),))))
-    | case | regret |
-    |---|---|
-    | a\|b | 12.50 |
-    """
-    lines = [table.columns, *(tuple(map(cell, row)) for row in table.rows)]
-    rows = ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]
-    return "\n".join([rows[0], "|" + "---|" * len(table.columns), *rows[1:]])

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from clusterbandits.studies.history import History
     from clusterbandits.tables import Table
 
-_RUNS = 32
+#: Runs where nobody says how many: fewer for very many arms, so that an answer takes minutes at most.
+_RUNS, _FEWEST_RUNS, _MANY_ARMS = 32, 8, 200
 _MOST_RUNS = 10_000
 _MOST_PLAYED_ROUNDS = 10**12
 #: Draws of the means from which the chance of a group to hold the best arm is counted.
@@ -109,7 +110,7 @@ def advise(  # noqa: PLR0913 - one public call with all its options
     *,
     horizon: float = 1e5,
     confidence: float = CONFIDENCE,
-    runs: int = _RUNS,
+    runs: int | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Listener | None = None,
@@ -127,6 +128,7 @@ def advise(  # noqa: PLR0913 - one public call with all its options
         The chance that the widths of all groups are wide enough, whatever the means are.
     runs
         How often candidates are played at the estimated means; and in how many plausible worlds, once each.
+        By default 32, and fewer for over 200 arms.
     seed
         Decides all randomness.
     workers
@@ -146,7 +148,7 @@ def advise(  # noqa: PLR0913 - one public call with all its options
     >>> advice
     <Advice: clus-ucb for <History: 5 arms in 2 groups, 2e4 trials>>
     >>> advice.widths
-    {'red': 0.0273, 'blue': 0.0366}
+    {'red': 0.0274, 'blue': 0.0367}
     """
     history = read_history(table, "advise")
     level = as_float(confidence)
@@ -154,7 +156,9 @@ def advise(  # noqa: PLR0913 - one public call with all its options
         raise invalid("confidence", "advise", "a number from 0.5 to 0.9999", confidence)
     game = Game(
         horizon=whole("horizon", "advise", horizon, least=1, most=_MOST_PLAYED_ROUNDS),
-        runs=whole("runs", "advise", runs, least=2, most=_MOST_RUNS),
+        runs=whole(
+            "runs", "advise", _usual_runs(history) if runs is None else runs, least=2, most=_MOST_RUNS
+        ),
         seed=whole("seed", "advise", seed, least=0, most=LARGEST_SEED),
         workers=workers,
     )
@@ -184,6 +188,10 @@ def estimated_means(history: History) -> NDArray[np.float64]:
         pooled = _share(history.trials[members], history.successes[members], overall)
         means[members] = np.where(np.isnan(means[members]), pooled, means[members])
     return means
+
+
+def _usual_runs(history: History) -> int:
+    return max(_FEWEST_RUNS, min(_RUNS, _RUNS * _MANY_ARMS // len(history.arms)))
 
 
 def _share(trials: NDArray[np.int64], successes: NDArray[np.int64], otherwise: float) -> float:

@@ -28,7 +28,7 @@ from scipy.special import betaincinv
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
@@ -38,7 +38,9 @@ _CELLS = 256
 _DIGITS = 3
 
 
-def safe_widths(groups: Iterable[tuple[Floats, Floats]], confidence: float = CONFIDENCE) -> tuple[float, ...]:
+def safe_widths(
+    groups: Iterable[tuple[ArrayLike, ArrayLike]], confidence: float = CONFIDENCE
+) -> tuple[float, ...]:
     """Return a width for every group that is at least its span; all are, but for a chance of 1 - confidence.
 
     Rounded up to three digits. A group of one arm has the width 0 and takes no part.
@@ -66,7 +68,7 @@ def own_risk(confidence: float, groups: int) -> float:
     return -math.expm1(math.log(confidence) / max(groups, 1))
 
 
-def span_bound(trials: Floats, successes: Floats, risk: float) -> float:
+def span_bound(trials: ArrayLike, successes: ArrayLike, risk: float) -> float:
     """Return an upper bound of the largest difference of means that fails with a chance of ``risk`` at most.
 
     Parameters

@@ -80,7 +80,7 @@ def _legend(advice: Advice) -> str:
     )
     verdicts = {group.verdict for group in advice.groups}
     meanings = {
-        "too loose": "too loose: would save after so many times the trials, or never where none are told.",
+        "too loose": "too loose: would save after so many times the trials, at the same means.",
         "tells nothing": "tells nothing: not even its span would save anything.",
         "holds the best": "holds the best: its width saves nothing in the long run, but must be wide enough.",
     }
@@ -134,7 +134,7 @@ def _candidate_row(one: Candidate, plain: float) -> tuple[object, ...]:
     if not one.widths:
         return (one.policy, "none", plus_minus(*one.paid), "", None, None, None)
     share = _percent(one.saved.value / plain) if plain > 0 else 0
-    ends = [round(end) if abs(end) >= 10 else round(end, 1) for end in one.range]
+    ends = [round(end) if plain >= 10 else round(end, 2) for end in one.range]
     return (one.policy, one.widths, plus_minus(*one.paid), plus_minus(*one.saved), share, *ends)
 
 

@@ -39,7 +39,7 @@ def rows_for(rounds: int, arms: int) -> int:
     Examples
     --------
     >>> rows_for(1000, 6)
-    6544
+    6551
     """
     return rounds + int(stats.nbinom.isf(_UNFINISHED, rounds, 1.0 / arms))
 
@@ -49,7 +49,7 @@ def rounds_in(rows: int, arms: int) -> int:
 
     Examples
     --------
-    >>> rounds_in(6544, 6)
+    >>> rounds_in(6551, 6)
     1000
     """
     return int(stats.binom.ppf(_UNFINISHED, rows, 1.0 / arms))

@@ -103,9 +103,8 @@ class ReplayResult:
 
     def table(self) -> Table:
         """Return a row for every policy: reward a round, and how much more that is than the first one's."""
-        first = self.labels[0]
         level = f"{100 * self.confidence:g} % interval"
-        columns = ("policy", "reward", level, f"over {first}", level)
+        columns = ("policy", "reward", level, "more", level)
         rows = [
             (label, self.value(label).value, _interval(self.value(label)), *self._over(label))
             for label in self.labels
@@ -169,6 +168,8 @@ class ReplayResult:
             f"Its own choices earned {plus_minus(log.mean, log.error)}; its best arm in hindsight, "
             f"{log.arms[best]}, {paid}, which flatters it: it was picked for that.",
         ]
+        if len(self.labels) > 1:
+            notes.insert(0, f"more: than {self.labels[0]}, compared episode by episode.")
         notes += [note for note in map(self._doubts, self.labels) if note]
         return tuple(notes)
 

@@ -11,7 +11,7 @@ import numpy as np
 from clusterbandits.generators import random_instance
 from clusterbandits.instance import Instance
 from clusterbandits.studies.history import read_history
-from clusterbandits.studies.study.document import OWNER, Document
+from clusterbandits.studies.study.document import OWNER, Document, said
 from clusterbandits.studies.study.schema import INSTANCE, RANDOM
 from clusterbandits.studies.study.widths import WidthRule, read_rules
 from clusterbandits.studies.tables import TABLES, table_instance
@@ -26,6 +26,7 @@ _KINDS = ("means", "table", "random")
 _EXAMPLE = "[[instances]] means = [[0.41, 0.42], [0.45]]"
 _MOST_INSTANCES = 100_000
 _MOST_ARMS = 10_000
+_MOST_DRAWN = 10_000_000
 #: What is drawn for every instance, with the least and the most it may be.
 _DRAWN = (("groups", 1, _MOST_ARMS), ("arms", 1, _MOST_ARMS), ("span", 0, 1e6))
 
@@ -86,7 +87,7 @@ def _default_name(table: dict[str, Any], place: int) -> str:
 def _check_rules(document: Document, case: Case, where: Keys) -> None:
     """Refuse widths that do not suit an instance before anything is played."""
     for place, rule in enumerate(case.rules):
-        with document.at(*where, place):
+        with document.at(*where, place, "groups"):
             rule.clusters(case.instance)
 
 
@@ -106,11 +107,7 @@ def _instances(
         if kind == "table":
             yield _from_table(table["table"], folder)
         else:
-            if not isinstance(table["means"], list | dict):
-                raise invalid(
-                    "means", OWNER, "lists of means, one for each group, or a table", table["means"]
-                )
-            yield Instance(table["means"], family=family)
+            yield _written(table["means"], family)
 
 
 def _written(means: object, family: Any) -> Instance:
@@ -137,6 +134,11 @@ def _drawn(
         with document.at(*where, key):
             ranges[key] = _range(key, table.get(key), least, most)
     within = table.get("within", (0.05, 0.95))
+    arms = int(ranges["groups"][1] * ranges["arms"][1])
+    with document.at(*where, "arms"):
+        if arms > _MOST_ARMS or count * arms > _MOST_DRAWN:
+            allowed = f"at most {_MOST_ARMS:,} an instance and {_MOST_DRAWN:,} in all"
+            raise invalid("arms", OWNER, allowed, Described(f"up to {arms:,} in each of {count:,}"))
     with document.at(*where):
         for k in range(count):
             rng = np.random.default_rng(np.random.SeedSequence(own, spawn_key=(k,)))
@@ -158,5 +160,5 @@ def _range(key: str, value: object, least: float, most: float) -> tuple[float, f
     counts = key != "span"
     if not inside or (counts and not all(end.is_integer() for end in ends)):
         kind = "a whole number" if counts else "a number"
-        raise invalid(key, OWNER, f"{kind} of at least {least:g}, or two, the smaller first", value)
+        raise invalid(key, OWNER, f"{kind} of at least {least:g}, or two, the smaller first", said(value))
     return ends[0], ends[1]

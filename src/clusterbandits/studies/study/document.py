@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from clusterbandits.studies.study.schema import Key
 
 OWNER = "study"
+#: How an error names the parameter it is about.
+_PARAMETER = re.compile(r"The '(\w+)' parameter ")
+
+
+def said(value: object) -> object:
+    """Return a value for an error; TOML has no None, which stands for a key that is not there."""
+    return Described("nothing") if value is None else value
 
 
 class Document:
@@ -24,6 +32,8 @@ class Document:
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
+        #: The error that says already where it is.
+        self._placed: Exception | None = None
         try:
             self.data: dict[str, Any] = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -36,11 +46,14 @@ class Document:
         """Put the line and the key before whatever the block refuses."""
         try:
             yield
-        except InvalidInputError as error:
-            if isinstance(error, _PlacedError):
+        except (InvalidInputError, UnreadableFileError) as error:
+            if error is self._placed:
                 raise
-            line = line_of(key_lines(self.text), keys)
-            raise _PlacedError(f"Line {line} of '{self.name}', {_key_text(keys)}: {error}") from None
+            lines = key_lines(self.text)
+            exact = _exact(lines, keys, str(error))
+            place = f"Line {line_of(lines, exact)} of '{self.name}', {_key_text(exact)}"
+            self._placed = type(error)(f"{place}: {error}")
+            raise self._placed from None
 
     def table(
         self, value: object, where: Keys, keys: Sequence[Key], *, open_ended: bool = False
@@ -60,7 +73,9 @@ class Document:
         """Return a list of at least one table."""
         if not isinstance(value, list) or not value:
             with self.at(*where):
-                raise invalid(_last(where), OWNER, f"a list of at least one table, as in {example}", value)
+                raise invalid(
+                    _last(where), OWNER, f"a list of at least one table, as in {example}", said(value)
+                )
         return [self.table(one, (*where, place), keys) for place, one in enumerate(value)]
 
     def one_of(self, table: dict[str, Any], where: Keys, names: Sequence[str]) -> str:
@@ -81,8 +96,14 @@ class Document:
         return value.strip()
 
 
-class _PlacedError(InvalidInputError):
-    """An error that says already where it is."""
+def _exact(lines: dict[Keys, int], keys: Keys, sentence: str) -> Keys:
+    """Return the key an error is about: the parameter it names, where that is a key in or beside these."""
+    named = _PARAMETER.match(sentence)
+    if named is not None:
+        for found in ((*keys, named[1]), (*keys[:-1], named[1])):
+            if found in lines:
+                return found
+    return keys
 
 
 def _last(where: Keys) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import source_key
 from clusterbandits.simulation.trial import plan_of
+from clusterbandits.studies.study.widths import game_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,10 +57,9 @@ def case_games(study: Study, case: Case) -> list[Game]:
     """Return the games of one problem, in the order of the study."""
     games: list[Game] = []
     for entrant in study.entrants:
-        rules = case.rules if entrant.uses_widths else case.rules[:1]
-        for rule in rules:
+        for place, rule in enumerate(case.rules if entrant.uses_widths else case.rules[:1]):
             learner = entrant.learner(rule.clusters(case.instance), case.instance.family)
-            label = f"{learner.label} {rule.name}" if len(rules) > 1 else learner.label
+            label = game_labels(learner.label, case.rules, uses_widths=entrant.uses_widths)[place]
             plan = plan_of(case.instance, [learner], study.settings)
             games.append(Game(case, label, rule, plan, len(games)))
     return games

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.files import made_folder
+from clusterbandits.files import made_folder, whole_file
 from clusterbandits.report.folder import write_folder
 from clusterbandits.report.page import Page, Section
 from clusterbandits.serial import to_json
+from clusterbandits.simulation.warm import compiled_aside, kinds_of
+from clusterbandits.studies.study.games import case_games
 from clusterbandits.studies.study.play import StudyPlay
 from clusterbandits.studies.study.sections import case_section, family_section
 from clusterbandits.studies.study.study import Study, read_study
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 
 #: The study itself, word by word, in the folder of its report.
 COPY = "study.toml"
+#: Tells the folder of a study from others, of which nothing may be written over or removed.
+MARK = "_study.json"
+_MARKED = '{"format":"clusterbandits study 1"}\n'
 #: Problems that get pictures of their own.
 _MOST_SECTIONS = 24
 _LEGEND = (
@@ -93,23 +99,42 @@ def run_study(
     pictured = [case.name for case in chosen.cases if not case.drawn][:_MOST_SECTIONS]
     summaries: dict[str, CaseSummary] = {}
     sections: dict[str, Section] = {}
-    for finished in play.finished(listener):
-        name = finished.case.name
-        summaries[name] = summarise(finished)
-        if name in pictured:
-            sections[name] = case_section(order[name], finished, summaries[name])
+    kinds = _kinds(chosen) if executor is None else []
+    # Closed, so that nobody plays on for a report that an error or Ctrl-C has ended.
+    with compiled_aside(kinds), contextlib.closing(play.finished(listener)) as problems:
+        for finished in problems:
+            name = finished.case.name
+            summaries[name] = summarise(finished)
+            if name in pictured:
+                sections[name] = case_section(order[name], finished, summaries[name])
     ordered = tuple(summaries[case.name] for case in chosen.cases)
     report = StudyReport(chosen, folder, ordered, play.runs, play.stored)
     _write(report, [sections[name] for name in pictured])
     return report
 
 
+def _kinds(study: Study) -> list[str]:
+    """Return one policy of every kind that is compiled by itself."""
+    games = case_games(study, study.cases[0])
+    return kinds_of([game.plan.policies[0] for game in games], study.horizon)
+
+
 def _claim(folder: Path) -> None:
     """Take a folder for a report: a new or empty one, or one of a study."""
     names = made_folder(folder)
-    if names and COPY not in names and names != ["runs"]:
+    if not names:
+        with whole_file(folder / MARK) as unfinished:
+            unfinished.write_text(_MARKED, encoding="utf-8")
+    elif not _is_marked(folder / MARK):
         allowed = f"an empty or new folder, or one of a study, not one with '{names[0]}'"
         raise invalid("out", "run", allowed, str(folder))
+
+
+def _is_marked(path: Path) -> bool:
+    try:
+        return path.read_text(encoding="utf-8") == _MARKED
+    except (OSError, ValueError):
+        return False
 
 
 def _write(report: StudyReport, sections: Sequence[Section]) -> None:
@@ -126,5 +151,7 @@ def _write(report: StudyReport, sections: Sequence[Section]) -> None:
         sections=(overview, *drawn, *sections),
     )
     frames = {"summary": summary_frame(summaries), "curves": curve_frame(summaries)}
-    texts = {COPY: study.text, "summary.json": to_json(report.to_dict(), indent=2) + "\n"}
+    # Not where it is, nor what was stored before: a study that was interrupted ends with the same bytes.
+    found = {key: value for key, value in report.to_dict().items() if key in {"title", "rows"}}
+    texts = {COPY: study.text, "summary.json": to_json(found, indent=2) + "\n"}
     write_folder(page, frames, texts, report.folder)

@@ -26,7 +26,7 @@ STUDY = (
     Key("paired", "true or false", "whether policies of a run meet the same rewards", "true"),
     Key(
         "checkpoints",
-        "a whole number of at least 2, or a list of rounds",
+        "a whole number of at least 1, or a list of rounds",
         "when pulls are written down",
         "ten a decade",
     ),

@@ -54,7 +54,7 @@ def case_section(place: int, finished: Finished, summary: CaseSummary) -> Sectio
 
 def _pictures(key: str, finished: Finished) -> list[Picture]:
     case, result, bound = finished.case, finished.result, bound_of(finished)
-    drawn: dict[str, Any] = {"anchor": result.horizon / 100, "top": _top(result)}
+    drawn: dict[str, Any] = {"anchor": max(1.0, result.horizon / 100), "top": _top(result)}
     several = len({game.rule.name for game in finished.games.values()}) > 1
     drawn["bound"] = None if several else bound
     pictures = []

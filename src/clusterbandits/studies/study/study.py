@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.errors import UnreadableFileError
+from clusterbandits.families.family import MOST_COUNT
 from clusterbandits.policies import policy
 from clusterbandits.policies.registry import POLICIES
 from clusterbandits.simulation.checkpoints import read_checkpoints
 from clusterbandits.simulation.plan import MOST_RUNS
 from clusterbandits.studies.study.cases import Case, read_cases
-from clusterbandits.studies.study.document import OWNER, Document
+from clusterbandits.studies.study.document import OWNER, Document, said
 from clusterbandits.studies.study.schema import POLICY, STUDY
-from clusterbandits.studies.study.widths import EXACT, read_rules
+from clusterbandits.studies.study.widths import EXACT, game_labels, read_rules
 from clusterbandits.validate import LARGEST_SEED, Described, invalid, is_list, truth, whole
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def parse_study(text: str, name: str = "study.toml", folder: Path = Path()) -> S
     note = document.text_of(data, (), "note", title) if "note" in data else ""
     cases = read_cases(document, folder, seed, rules)
     entrants = _entrants(document, data.get("policies"), cases)
+    _check_counts(document, cases, horizon)
     return Study(
         Path(name).stem, title, note, horizon, runs, seed, paired, checkpoints, cases, entrants, text
     )
@@ -143,7 +145,7 @@ def parse_study(text: str, name: str = "study.toml", folder: Path = Path()) -> S
 def _entrants(document: Document, value: object, cases: tuple[Case, ...]) -> tuple[Entrant, ...]:
     if not is_list(value) or not list(value):
         with document.at("policies"):
-            raise invalid("policies", OWNER, f"a list of at least one, as in {_EXAMPLE}", value)
+            raise invalid("policies", OWNER, f"a list of at least one, as in {_EXAMPLE}", said(value))
     entrants: list[Entrant] = []
     labels: list[str] = []
     for place, one in enumerate(value):
@@ -156,17 +158,45 @@ def _entrants(document: Document, value: object, cases: tuple[Case, ...]) -> tup
                 raise invalid("label", OWNER, "a different one for every policy", given)
         labels.append(made.label)
         entrants.append(entrant)
+    _check_labels(document, labels, entrants, cases)
     return tuple(entrants)
+
+
+def _check_labels(
+    document: Document, labels: list[str], entrants: list[Entrant], cases: tuple[Case, ...]
+) -> None:
+    """Refuse labels that are those of others once the names of widths follow them."""
+    for rules in {tuple(rule.name for rule in case.rules): case.rules for case in cases}.values():
+        names: set[str] = set()
+        for place, (label, entrant) in enumerate(zip(labels, entrants, strict=True)):
+            for name in game_labels(label, rules, uses_widths=entrant.uses_widths):
+                if name in names:
+                    with document.at("policies", place):
+                        given = Described(f"'{name}' twice")
+                        raise invalid("label", OWNER, "a different one for every policy and widths", given)
+                names.add(name)
+
+
+def _check_counts(document: Document, cases: tuple[Case, ...], horizon: int) -> None:
+    """Refuse more rounds than counts without a ceiling can be added up over."""
+    best = max((case.instance.best_mean for case in cases if case.instance.family.counts), default=0.0)
+    if horizon * best > MOST_COUNT:
+        with document.at("horizon"):
+            allowed = f"at most {MOST_COUNT / best:.3g} for a mean of {best:g}"
+            raise invalid("horizon", OWNER, allowed, horizon)
 
 
 def _entrant(document: Document, value: object, place: int) -> Entrant:
     where = ("policies", place)
     if isinstance(value, str):
         return Entrant(value, {}, None)
+    if not isinstance(value, dict):
+        with document.at(*where):
+            raise invalid("policies", OWNER, "names of policies, or tables with the key policy", value)
     table = document.table(value, where, POLICY, open_ended=True)
     if not isinstance(table.get("policy"), str):
         with document.at(*where, "policy"):
-            raise invalid("policy", OWNER, f"one of {', '.join(POLICIES)}", table.get("policy"))
+            raise invalid("policy", OWNER, f"one of {', '.join(POLICIES)}", said(table.get("policy")))
     label = document.text_of(table, where, "label", "-") if "label" in table else None
     settings = {key: one for key, one in table.items() if key not in {"policy", "label"}}
     for key in settings:

@@ -12,6 +12,8 @@ from clusterbandits.studies.study.schema import WIDTHS
 from clusterbandits.validate import Described, as_float, invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clusterbandits.clusters import Clusters
     from clusterbandits.instance import Instance
     from clusterbandits.studies.study.lines import Path
@@ -60,6 +62,18 @@ def _none(factor: float) -> float:
 EXACT = WidthRule("spans", factor=1.0)
 
 
+def game_labels(label: str, rules: Sequence[WidthRule], *, uses_widths: bool) -> list[str]:
+    """Return what a policy is called with each way to declare widths; its label alone where there is one.
+
+    Examples
+    --------
+    >>> game_labels("clus-ucb", [EXACT, WidthRule("0.5 × spans", factor=0.5)], uses_widths=True)
+    ['clus-ucb spans', 'clus-ucb 0.5 × spans']
+    """
+    several = uses_widths and len(rules) > 1
+    return [f"{label} {rule.name}" for rule in rules] if several else [label]
+
+
 def read_rules(document: Document, value: object, where: Path) -> tuple[WidthRule, ...]:
     """Return the rules of a list of tables."""
     tables = document.tables(value, where, WIDTHS, _EXAMPLE)
@@ -76,6 +90,9 @@ def _rule(document: Document, table: dict[str, Any], where: Path) -> WidthRule:
     kind = document.one_of(table, where, _KINDS)
     value = table[kind]
     if kind == "groups":
+        if not isinstance(value, list | dict):
+            with document.at(*where, kind):
+                raise invalid(kind, OWNER, "a list of widths, or a table by group", value)
         name = document.text_of(table, where, "name", _listed(value))
         return WidthRule(name, given=value)
     number = as_float(value)

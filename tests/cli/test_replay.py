@@ -1,0 +1,150 @@
+"""``clusterbandits replay`` as people meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clusterbandits as cb
+from clusterbandits.cli.main import run
+from tests.studies.replayed import targeted_log, uniform_log
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    file = tmp_path / "log.csv"
+    pd.DataFrame(uniform_log(np.random.default_rng(1), 20_000)).to_csv(file, index=False)
+    return file
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        run(["replay", *map(str, arguments)])
+    printed = capsys.readouterr()
+    return int(end.value.code or 0), printed.out, printed.err
+
+
+@pytest.mark.parametrize("widths", ["red=0.1,blue=0.2", "0.2"])
+def test_it_prints_what_python_returns(capsys: pytest.CaptureFixture[str], log: Path, widths: str) -> None:
+    told = {"red": 0.1, "blue": 0.2} if "=" in widths else 0.2
+    policies = ("--policy", "kl-ucb", "--policy", "clus-ucb", "--widths", widths)
+    code, out, err = call(capsys, log, *policies, "--seed", 3, "--rounds", "1e2")
+    result = cb.replay(log, ["kl-ucb", "clus-ucb"], widths=told, seed=3, rounds=100)
+    assert (code, err) == (0, "")
+    assert out == f"{result}\n"
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_widths_in_order(capsys: pytest.CaptureFixture[str], log: Path) -> None:
+    first = pd.read_csv(log)["group"].iloc[0]
+    widths = "0.1,0.2" if first == "red" else "0.2,0.1"
+    in_order = call(capsys, log, "--policy", "clus-ucb", "--widths", widths)
+    assert in_order == call(capsys, log, "--policy", "clus-ucb", "--widths", " blue = 0.2, red=0.1")
+
+
+def test_arms_and_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "targeted.csv"
+    pd.DataFrame(targeted_log(np.random.default_rng(2), 20_000)).to_csv(file, index=False, sep=";")
+    code, out, _ = call(capsys, file, "--arms", "--confidence", 0.9)
+    assert code == 0
+    assert "90 % interval" in out
+    assert "arm  group  rows  reward" in out
+    code, out, _ = call(capsys, file, "--json")
+    data = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert (code, list(data["policies"])) == (0, ["kl-ucb"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--policy", "ucb9"), "'policy'"),
+        (("--policy", "clus-ucb"), "'widths'"),
+        (("--policy", "clus-ucb", "--widths", "wide"), "'wide' in 'wide'"),
+        (("--policy", "clus-ucb", "--widths", "red=0.1,0.2"), "'widths'"),
+        (("--policy", "clus-ucb", "--widths", "red=0.1,red=0.2"), "'widths'"),
+        (("--policy", "clus-ucb", "--widths", "0.1,0.2,0.3"), "'widths'"),
+        (("--rounds", "1.5"), "'rounds'"),
+        (("--rounds", "1e6"), "usable rows"),
+        (("--seed", "-1"), "'seed'"),
+        (("--confidence", "2"), "'confidence'"),
+        (("--family", "cauchy"), "'family'"),
+        (("--family", "exponential"), "exponential rewards"),
+    ],
+)
+def test_bad_options_get_one_sentence(
+    capsys: pytest.CaptureFixture[str], log: Path, arguments: tuple[str, ...], named: str
+) -> None:
+    code, out, err = call(capsys, log, *arguments)
+    assert (code, out) == (2, "")
+    assert named in err
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (b"", "an empty file"),
+        (b"time,arm\n1,a\n", "'reward'"),
+        (b"time,arm,reward\n1,a,1\n2,b\n", "3 cells in every row"),
+        (b"time,arm,reward\n1,a,1\n2,b,x\n", "'x' in row 2"),
+        (b"time,arm,reward\n2,a,1\n1,b,0\n", "never go backwards"),
+        (b"time,arm,reward\n1,\xff,1\n2,b,0\n", "UTF-8"),
+        (b"time,arm,reward\n1,a,1\n2,b,0\n", "usable rows"),
+        (b"\xff\xfet\x00", "UTF-8"),
+    ],
+)
+def test_malformed_logs_get_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes, named: str
+) -> None:
+    file = tmp_path / "log.csv"
+    file.write_bytes(content)
+    code, out, err = call(capsys, file)
+    assert (code, out) == (2, "")
+    assert named in err
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == [file]
+
+
+def test_a_missing_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for path in (tmp_path / "nowhere.csv", tmp_path):
+        code, out, err = call(capsys, path)
+        assert (code, out) == (2, "")
+        assert "must be readable" in err
+
+
+def test_the_bar_is_for_terminals_only(log: Path) -> None:
+    command = [sys.executable, "-m", "clusterbandits", "replay", str(log)]
+    leader, follower = pty.openpty()
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=follower, check=True, text=True)
+    os.close(follower)
+    shown = os.read(leader, 10**6).decode()
+    os.close(leader)
+    assert " rows" in shown
+    quiet = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert quiet.stderr == ""
+    assert quiet.stdout == ran.stdout
+
+
+def test_help_is_instant(tmp_path: Path) -> None:
+    program = """
+import sys
+from clusterbandits.cli.main import run
+try:
+    run(["replay", "--help"])
+except SystemExit:
+    pass
+print([name for name in ("numba", "pandas", "pyarrow", "scipy", "matplotlib") if name in sys.modules])
+"""
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, check=True, text=True, cwd=tmp_path)
+    assert ran.stdout.splitlines()[-1] == "[]"
+    assert max(map(len, ran.stdout.splitlines())) <= 80

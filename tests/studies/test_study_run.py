@@ -1,0 +1,386 @@
+"""Studies that are played: the same bits however, resumed without repeating anything, and the paper as one."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clusterbandits as cb
+from clusterbandits.paper.figures import FIGURES, Figure, Widths
+from clusterbandits.paper.play import Play
+from clusterbandits.paper.programme import Programme
+from clusterbandits.paper.settings import PaperSettings
+from clusterbandits.studies.study.examples import example_text
+from clusterbandits.studies.study.play import StudyPlay, StudyProgress
+from clusterbandits.studies.study.run import StudyReport, run_study
+from clusterbandits.studies.study.study import Study, parse_study
+
+SMALL = """
+title = "Small"
+horizon = 400
+runs = 6
+seed = 3
+policies = ["kl-ucb", "clus-ucb", { policy = "clus-ucb", a = 1, label = "bolder" }]
+widths = [{ factor = 1 }, { factor = 2 }]
+
+[[instances]]
+name = "ads"
+means.red = { a = 0.3, b = 0.7 }
+means.blue = { c = 0.1, d = 0.2, e = 0.8 }
+
+[[instances]]
+name = "drawn"
+widths = [{ factor = 1 }]
+[instances.random]
+count = 3
+groups = 2
+arms = [1, 2]
+span = 0.1
+"""
+
+
+def small(**changed: str) -> Study:
+    text = SMALL
+    for old, new in changed.items():
+        before = {"policies": '["kl-ucb", ', "seed": "seed = 3", "runs": "runs = 6"}[old]
+        assert before in text
+        text = text.replace(before, new)
+    return parse_study(text, "small.toml")
+
+
+def played(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """The bytes and the time of every stored piece."""
+    return {
+        path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*.parquet")
+        if path.relative_to(folder).parts[0] == "runs"
+    }
+
+
+def reported(folder: Path) -> dict[str, bytes]:
+    """Every file of a report but the stored runs."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    names = {path.relative_to(folder): path for path in files}
+    return {name.as_posix(): path.read_bytes() for name, path in names.items() if name.parts[0] != "runs"}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StudyReport]:
+    folder = tmp_path_factory.mktemp("study") / "small"
+    return folder, run_study(small(), folder, workers=1)
+
+
+def test_rows_are_what_simulate_returns(undisturbed: tuple[Path, StudyReport]) -> None:
+    """The plain reference: every policy by itself, on the same seed."""
+    folder, report = undisturbed
+    assert (report.runs, report.stored) == (6 * (1 + 2 + 2 + 3 * 3), 0)
+    rows = pd.read_csv(folder / "data" / "summary.csv")
+    instance = cb.Instance({"red": {"a": 0.3, "b": 0.7}, "blue": {"c": 0.1, "d": 0.2, "e": 0.8}})
+    exact, wide = instance.clusters(), instance.clusters([2 * span for span in instance.spans])
+    wanted = {
+        "kl-ucb": cb.KLUCB(exact),
+        "clus-ucb spans": cb.ClusUCB(exact),
+        "clus-ucb 2 × spans": cb.ClusUCB(wide),
+        "bolder spans": cb.ClusUCB(exact, a=1, label="bolder"),
+        "bolder 2 × spans": cb.ClusUCB(wide, a=1, label="bolder"),
+    }
+    ads = rows[rows["instance"] == "ads"].set_index("policy")
+    assert list(ads.index) == list(wanted)
+    base = cb.simulate(instance, [wanted["kl-ucb"]], 400, 6, 3, paired=True).regret(0)[:, -1]
+    for label, policy in wanted.items():
+        result = cb.simulate(instance, [policy], 400, 6, 3, paired=True)
+        final = result.regret(0)[:, -1]
+        row = ads.loc[label]
+        assert row["regret"] == pytest.approx(final.mean(), rel=1e-12)
+        assert row["standard_error"] == pytest.approx(final.std(ddof=1) / np.sqrt(6), rel=1e-12)
+        assert row["difference"] == pytest.approx((final - base).mean(), rel=1e-9, abs=1e-12)
+        assert row["worst_run"] == final.max()
+        assert row["best_arm_share"] == pytest.approx(result.pulls[0, :, -1, 4].mean() / 400)
+        curves = pd.read_csv(folder / "data" / "curves.csv")
+        curve = curves[(curves["instance"] == "ads") & (curves["policy"] == label)]
+        assert curve["round"].tolist() == result.checkpoints.tolist()
+        assert curve["regret"].to_numpy() == pytest.approx(result.mean(0))
+    bound = cb.regret_bound(instance, wide)
+    assert ads.loc["clus-ucb 2 × spans", ["lower", "clus_ucb", "classical"]].tolist() == pytest.approx(
+        [bound.lower, bound.clus_ucb, bound.classical]
+    )
+    assert ads["widths"].fillna("").tolist() == ["", "spans", "2 × spans", "spans", "2 × spans"]
+
+
+def test_stored_runs_open_by_themselves(undisturbed: tuple[Path, StudyReport]) -> None:
+    folder, _ = undisturbed
+    (kept,) = (folder / "runs" / "ads").glob("kl-ucb-*")
+    result = cb.load_result(kept)
+    assert (result.labels, len(result.runs), result.paired) == (("kl-ucb",), 6, True)
+    assert len(pd.read_parquet(kept)) == result.pulls.size
+
+
+@contextlib.contextmanager
+def somebodys(kind: str) -> Iterator[dict[str, Any]]:
+    if kind.startswith("workers"):
+        yield {"workers": int(kind.split()[1])}
+    elif kind == "threads":
+        with ThreadPoolExecutor(2) as threads:
+            yield {"executor": threads}
+    else:
+        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
+            yield {"executor": processes}
+
+
+@pytest.mark.parametrize("kind", ["workers 2", "workers 5", "threads", "processes"])
+def test_the_same_bytes_wherever_it_is_played(
+    kind: str, undisturbed: tuple[Path, StudyReport], tmp_path: Path
+) -> None:
+    with somebodys(kind) as where:
+        run_study(small(), tmp_path / "again", **where)
+    assert reported(tmp_path / "again") == reported(undisturbed[0])
+    assert {name: data for name, (data, _) in played(tmp_path / "again").items()} == {
+        name: data for name, (data, _) in played(undisturbed[0]).items()
+    }
+
+
+def test_a_second_call_plays_nothing(undisturbed: tuple[Path, StudyReport]) -> None:
+    folder, report = undisturbed
+    files, runs = reported(folder), played(folder)
+    told: list[StudyProgress] = []
+    again = run_study(small(), folder, listener=told.append)
+    assert again.stored == again.runs == report.runs
+    assert played(folder) == runs
+    assert reported(folder) == files
+    assert told[-1][:3] == (report.runs, report.runs, report.runs)
+
+
+def test_what_is_added_is_all_that_is_played(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    first = run_study(small(), folder)
+    before = played(folder)
+    more = run_study(small(policies='["kl-ucb", "moss", '), folder)
+    assert (more.runs, more.stored) == (first.runs + 6 * 4, first.runs)
+    assert played(folder).items() >= before.items()
+    rows = pd.read_csv(folder / "data" / "summary.csv")
+    assert "moss" in set(rows["policy"])
+    text = SMALL.replace("count = 3", "count = 4") + "[[instances]]\nname = 'last'\nmeans = [[0.5, 0.6]]\n"
+    wider = run_study(parse_study(text, "small.toml"), folder)
+    assert wider.stored == first.runs
+    assert wider.runs == first.runs + 6 * 3 + 6 * 5
+    fewer = run_study(small(), folder)
+    assert fewer.stored == fewer.runs == first.runs
+    assert "last" not in (folder / "data" / "summary.csv").read_text()
+    assert not list((folder / "pictures").glob("instance-5*"))
+    assert (folder / "study.toml").read_text() == SMALL
+
+
+def test_another_seed_is_played_anew_beside_the_first(
+    undisturbed: tuple[Path, StudyReport], tmp_path: Path
+) -> None:
+    folder = tmp_path / "small"
+    run_study(small(), folder)
+    other = run_study(small(seed="seed = 4"), folder)
+    assert other.stored == 0
+    assert reported(folder)["data/summary.csv"] != reported(undisturbed[0])["data/summary.csv"]
+    back = run_study(small(), folder)
+    assert back.stored == back.runs
+    assert reported(folder) == reported(undisturbed[0])
+
+
+def test_other_numbers_of_runs_are_games_of_their_own(tmp_path: Path) -> None:
+    run_study(small(), tmp_path / "x")
+    assert run_study(small(runs="runs = 7"), tmp_path / "x").stored == 0
+
+
+LONGER = SMALL.replace("horizon = 400", "horizon = 60_000").replace("runs = 6", "runs = 16")
+
+
+@pytest.fixture(scope="module")
+def long_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The file of a study that takes a while, and the report of an undisturbed run."""
+    folder = tmp_path_factory.mktemp("long")
+    file = folder / "long.toml"
+    file.write_text(LONGER, encoding="utf-8")
+    run_study(file, folder / "whole")
+    return file, folder / "whole"
+
+
+def start(file: Path, folder: Path) -> subprocess.Popen[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "clusterbandits",
+        "run",
+        str(file),
+        "--out",
+        str(folder),
+        "--workers",
+        "1",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 120
+    while len(played(folder)) < 6 and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.002)
+    return process
+
+
+def test_a_killed_study_is_finished_to_the_same_bytes(long_study: tuple[Path, Path], tmp_path: Path) -> None:
+    file, whole = long_study
+    folder = tmp_path / "killed"
+    process = start(file, folder)
+    process.kill()
+    process.communicate()
+    before = played(folder)
+    assert 6 <= len(before) < len(played(whole))
+    assert not (folder / "index.html").exists()
+    resumed = run_study(file, folder)
+    assert 0 < resumed.stored < resumed.runs
+    assert played(folder).items() >= before.items()
+    assert reported(folder) == reported(whole)
+    assert not list(folder.rglob(".unfinished-*"))
+
+
+def test_ctrl_c_is_one_sentence_and_keeps_what_is_done(long_study: tuple[Path, Path], tmp_path: Path) -> None:
+    file, whole = long_study
+    folder = tmp_path / "stopped"
+    process = start(file, folder)
+    os.kill(process.pid, signal.SIGINT)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - asked < 10
+    assert (process.returncode, out) == (130, "")
+    assert err == f"Interrupted: finished runs are kept in '{folder}'; call again to go on.\n"
+    before = played(folder)
+    assert 6 <= len(before) < len(played(whole))
+    assert run_study(file, folder).stored > 0
+    assert played(folder).items() >= before.items()
+    assert reported(folder) == reported(whole)
+
+
+def own_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("clusterbandits")]
+
+
+@pytest.mark.parametrize("error", [LookupError, KeyboardInterrupt])
+def test_whoever_ends_it_nobody_plays_on(error: type[BaseException], tmp_path: Path) -> None:
+    """In the middle of the games, and while a problem that is done is summed up."""
+
+    def listen(progress: StudyProgress) -> None:
+        if progress.runs_done > 3:
+            raise error
+
+    def fail(_: object) -> None:
+        raise error
+
+    study = parse_study(LONGER.replace("60_000", "1e15"), "endless.toml")
+    with pytest.raises(error):
+        run_study(study, tmp_path / "x", listener=lambda _: fail(_) if len(own_threads()) else None)
+    assert own_threads() == []
+    with pytest.raises(error):
+        run_study(parse_study(LONGER, "long.toml"), tmp_path / "y", listener=listen)
+    assert own_threads() == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clusterbandits.studies.study.run.summarise", fail)
+        with pytest.raises(error):
+            run_study(small(), tmp_path / "z")
+        assert own_threads() == []
+    assert run_study(small(), tmp_path / "z").stored > 0
+
+
+class Slow(Executor):
+    """Plays nothing until as many blocks wait as the crew has room for, then each in turn."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._asked: list[tuple[Future[Any], Any, Any]] = []
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._asked.append((future, fn, args))
+        if len(self._asked) == self._room:
+            for one, play, given in self._asked:
+                one.set_result(play(*given))
+            self._asked = []
+        return future
+
+
+def test_stored_and_missing_games_in_turn_are_not_confused(tmp_path: Path) -> None:
+    """Ledgers come and go, and the place of one in memory may be the next one's."""
+    text = "horizon = 30\nruns = 2\ncheckpoints = [5]\npolicies = ['kl-ucb']\n[[instances]]\nname = 'r'\n"
+    drawn = "[instances.random]\ncount = 70\ngroups = 2\narms = 2\nspan = 0.1\n"
+    study = parse_study(text + drawn, "many.toml")
+    whole = {one.case.name: one.result for one in StudyPlay(study, tmp_path / "whole").finished()}
+    folder = tmp_path / "part"
+    list(StudyPlay(study, folder).finished())
+    for place, path in enumerate(sorted((folder / "runs").rglob("*.parquet"))):
+        if place % 2:
+            path.unlink()
+    play = StudyPlay(study, folder, executor=Slow(5))
+    play._crew.room = 5
+    for one in play.finished():
+        assert np.array_equal(one.result.pulls, whole[one.case.name].pulls), one.case.name
+    assert play.stored == 70
+
+
+PAPER = {"horizon": 300, "runs": 3}
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[Figure, Widths, str], cb.Result]:
+    """What the paper's own programme plays for its figures, reduced."""
+    programme = Programme(PaperSettings(**PAPER))
+    asked = {
+        (figure, widths, name): game
+        for figure in FIGURES
+        for widths in figure.widths
+        for name, game in programme.figure(figure, widths).items()
+    }
+    play = Play(list(dict.fromkeys(asked.values())), tmp_path_factory.mktemp("paper"))
+    assert sum(1 for _ in play) == 5 * 3 + 10
+    return {key: play.results[game] for key, game in asked.items()}
+
+
+def test_the_paper_is_a_study_bit_for_bit(
+    figures: dict[tuple[Figure, Widths, str], cb.Result], tmp_path: Path
+) -> None:
+    text = example_text("paper").replace("horizon = 1e6", "horizon = 300").replace("runs = 48", "runs = 3")
+    study = parse_study(text)
+    assert (study.horizon, study.runs, study.seed, study.paired) == (300, 3, PaperSettings().seed, True)
+    found = {
+        one.case.instance: (one, {game.clusters.widths: game.label for game in one.games.values()})
+        for one in StudyPlay(study, tmp_path).finished()
+    }
+    assert set(found) == {figure.instance for figure in FIGURES}
+    compared = set()
+    for (figure, widths, name), wanted in figures.items():
+        one, _ = found[figure.instance]
+        (label,) = [
+            label
+            for label, game in one.games.items()
+            if game.plan.labels[0] == name and (game.clusters.widths == widths or name != "clus-ucb")
+        ]
+        assert np.isin(one.result.checkpoints, wanted.checkpoints).all()
+        at = np.searchsorted(wanted.checkpoints, one.result.checkpoints)
+        assert np.array_equal(one.result.pulls[one.result.labels.index(label)], wanted.pulls[0][:, at])
+        compared.add((one.case.name, label))
+    assert compared == {(one.case.name, label) for one, _ in found.values() for label in one.games}
+
+
+def test_the_paper_as_a_study_has_the_papers_settings() -> None:
+    study = parse_study(example_text("paper"))
+    settings = PaperSettings()
+    assert (study.horizon, study.runs, study.seed) == (settings.horizon, settings.runs, settings.seed)
+    asked = {
+        (case.instance, rule.clusters(case.instance).widths) for case in study.cases for rule in case.rules
+    }
+    assert asked == {(figure.instance, widths) for figure in FIGURES for widths in figure.widths}
