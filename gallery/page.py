@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+import numpy as np
 
 from clusterbandits.report.markdown import markdown_table
 from clusterbandits.report.style import regret_text
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from clusterbandits.studies.study.summary import CaseSummary
 
 PAGES = Path(__file__).with_name("pages")
+_NOTHING = {"inf × spans": "no width"}
 _UNITS = {
     "admissions": "admissions",
     "flights-by-origin": "punctual arrivals",
@@ -26,7 +28,8 @@ _UNITS = {
 }
 _INTRODUCTION = """\
 Each page goes the way from a table to a decision: are the groups worth using, which widths are safe, which
-policy, what does it save. Numbers and pictures are made by the study files beside the pages: `make gallery`."""
+policy, what does it save. Numbers and pictures are made from the study files beside the pages by
+`make gallery`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,7 @@ def _context(found: Findings) -> dict[str, Any]:
     def told_row(policy: str, widths: str) -> dict[str, Any]:
         return other[f"{policy} {widths}"]
 
+    ratios = [group.width / group.span for group in advice.groups if group.span]
     risky = [str(group.name) for group in advice.groups if group.at_risk]
     return {
         "name": found.name,
@@ -87,7 +91,10 @@ def _context(found: Findings) -> dict[str, Any]:
         "told": markdown_table(_told_table(found.told)),
         "groups": markdown_table(advice.table()),
         "at_risk": f"At risk if declared too narrow: {', '.join(risky)}. The best option may be there.",
+        "recommended": advice.recommended,
         "reason": advice.reason,
+        "usual": f"{float(np.median(ratios)):.1f}",
+        "loosest": f"{max(ratios):.1f}",
         "picture_words": found.picture_words,
         "curve_words": found.curve_words,
         "regret": lambda policy: rows[policy]["regret"],
@@ -129,7 +136,7 @@ def _told_table(summary: CaseSummary) -> Table:
         policy = row["policy"].removesuffix(f" {row['widths']}")
         told.setdefault(row["widths"], {})[policy] = plus_minus(row["regret"], row["standard_error"])
     policies = list(next(iter(told.values())))
-    rows = [(widths, *(paid[policy] for policy in policies)) for widths, paid in told.items()]
+    rows = [(_NOTHING.get(widths, widths), *map(paid.get, policies)) for widths, paid in told.items()]
     base = plus_minus(summary.base["regret"], summary.base["standard_error"])
     rows.append((f"none: {summary.base['policy']}", base, *[""] * (len(policies) - 1)))
     return Table(("declared widths", *policies), tuple(rows))

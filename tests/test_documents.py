@@ -21,7 +21,9 @@ SAID = {"holds": "hold", "holds with a condition": "hold with a condition", "doe
 README = ROOT / "README.md"
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 8), ("docs/policies.md", 5), ("docs/replay.md", 4)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("README.md", 8), ("docs/policies.md", 5), ("docs/replay.md", 4)]
+)
 def test_examples_print_what_they_say(page: str, least: int) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     text = "\n".join(re.sub(r"^$(?=\n.)", "<BLANKLINE>", block, flags=re.MULTILINE) for block in blocks)

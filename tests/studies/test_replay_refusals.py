@@ -71,11 +71,11 @@ def test_times_may_be_text_that_sorts() -> None:
     refused(log_of(time=np.r_[np.zeros(ROWS - 1), -1.0]), f"in row {ROWS}")
 
 
-@pytest.mark.parametrize("value", [0.0, -0.1, 1.1])
+@pytest.mark.parametrize("value", [0.0, -0.1, 1.1, 1e-300])
 def test_propensities_are_chances(value: float) -> None:
     chances = np.full(ROWS, 0.25)
     chances[9] = value
-    refused(log_of(propensity=chances), "numbers above 0, 1 at most", "in row 10")
+    refused(log_of(propensity=chances), "numbers from 1e-12 to 1", "in row 10")
 
 
 def test_arms_must_be_shown_equally_often_or_have_propensities() -> None:

@@ -32,7 +32,7 @@ def run(
     chosen = read_study(study)
     folder = Path(chosen.name) if out is None else out
     try:
-        with chosen_executor(dask) as executor, study_bar() as listener:
+        with chosen_executor(dask, workers) as executor, study_bar() as listener:
             report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
     except KeyboardInterrupt:
         typer.echo(f"Interrupted: finished runs are kept in '{folder}'; call again to go on.", err=True)

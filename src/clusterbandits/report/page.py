@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import jinja2
 
-from clusterbandits import __version__
 from clusterbandits.report.picture import Picture, inline_svg
 from clusterbandits.tables import Table, cell
 
@@ -68,7 +68,7 @@ def render_page(page: Page) -> str:
     >>> "<h1>Ads &amp; flights</h1>" in html, "http" in html
     (True, False)
     """
-    return _template().render(page=page, version=__version__)
+    return _template().render(page=page, version=importlib.metadata.version("clusterbandits"))
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""An event loop beside the program: what is asynchronous runs there, and ends with the block that opened it."""
+"""An event loop beside the program, which ends with the block that opened it."""
 
 from __future__ import annotations
 

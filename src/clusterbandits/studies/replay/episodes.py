@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from scipy import stats
 
+from clusterbandits.simulation.statistics import count_text
 from clusterbandits.validate import Described, invalid, whole
 
 if TYPE_CHECKING:
@@ -63,9 +64,9 @@ def plan_episodes(source: Source, found: Survey, rounds: object) -> Episodes:
     wanted = whole("rounds", "replay", rounds, least=1)
     rows = rows_for(wanted, arms)
     if usable < _FEWEST * rows:
+        game = count_text(wanted, "round")
         raise source.refuse(
-            f"have about {_FEWEST * rows:,} usable rows for {_FEWEST} episodes of {wanted:,} rounds",
-            _usable(found),
+            f"have about {_FEWEST * rows:,} usable rows for {_FEWEST} episodes of {game}", _usable(found)
         )
     if usable > _MOST * rows:
         least = rounds_in(usable // _MOST, arms) + 1

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 MOST_ARMS = 10_000
+#: A log in which anything rarer happened has more rows than anybody keeps.
+LEAST_CHANCE = 1e-12
 #: Sums kept of every arm: 1, w, w², w r, w² r, w² r², with rewards counted from the log's first.
 _SUMS = 6
 
@@ -151,11 +153,11 @@ class _Reading:
 
     def _propensities(self, batch: Batch, arms: Ints) -> Floats:
         chances = batch.numbers("propensity")
-        wrong = np.flatnonzero(~((chances > 0.0) & (chances <= 1.0)))
+        wrong = np.flatnonzero(~((chances >= LEAST_CHANCE) & (chances <= 1.0)))
         if wrong.size:
             place = int(wrong[0])
             raise self._source.refuse_row(
-                batch.first + place, "propensity", "numbers above 0, 1 at most,", chances[place]
+                batch.first + place, "propensity", f"numbers from {LEAST_CHANCE:g} to 1", chances[place]
             )
         np.minimum.at(self._least, arms, chances)
         return chances
