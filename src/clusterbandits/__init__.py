@@ -53,10 +53,12 @@ if TYPE_CHECKING:
     )
     from clusterbandits.report.regret_plot import save_regret_plot
     from clusterbandits.simulation import Progress, Result, load_result, play, simulate
+    from clusterbandits.simulation.machines import MachinesError, dask_executor
     from clusterbandits.studies.advice.advice import Advice, advise
     from clusterbandits.studies.advice.picture import save_arms_picture
     from clusterbandits.studies.history import History, read_history
     from clusterbandits.studies.replay import ReplayProgress, ReplayResult, replay
+    from clusterbandits.studies.study.run import StudyReport, run_study
 
 _HOMES = {
     "bounds": ("RegretBound", "regret_bound"),
@@ -101,10 +103,12 @@ _HOMES = {
     ),
     "report.regret_plot": ("save_regret_plot",),
     "simulation": ("Progress", "Result", "load_result", "play", "simulate"),
+    "simulation.machines": ("MachinesError", "dask_executor"),
     "studies.advice.advice": ("Advice", "advise"),
     "studies.advice.picture": ("save_arms_picture",),
     "studies.history": ("History", "read_history"),
     "studies.replay": ("ReplayProgress", "ReplayResult", "replay"),
+    "studies.study.run": ("StudyReport", "run_study"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -138,6 +142,7 @@ __all__ = [
     "Instance",
     "InvalidInputError",
     "KLUCBPlusPlus",
+    "MachinesError",
     "Poisson",
     "Policy",
     "Progress",
@@ -146,6 +151,7 @@ __all__ = [
     "ReplayResult",
     "Result",
     "SimulationInterrupted",
+    "StudyReport",
     "TLPMax",
     "TLPMean",
     "Thompson",
@@ -156,6 +162,7 @@ __all__ = [
     "WidthWarning",
     "advise",
     "as_family",
+    "dask_executor",
     "load_result",
     "play",
     "policy",
@@ -163,6 +170,7 @@ __all__ = [
     "read_history",
     "regret_bound",
     "replay",
+    "run_study",
     "save_arms_picture",
     "save_regret_plot",
     "simulate",

@@ -89,7 +89,8 @@ def test_rows_are_what_simulate_returns(undisturbed: tuple[Path, StudyReport]) -
     """The plain reference: every policy by itself, on the same seed."""
     folder, report = undisturbed
     assert (report.runs, report.stored) == (6 * (1 + 2 + 2 + 3 * 3), 0)
-    rows = pd.read_csv(folder / "data" / "summary.csv")
+    rows: Any = pd.read_csv(folder / "data" / "summary.csv")
+    curves: Any = pd.read_csv(folder / "data" / "curves.csv")
     instance = cb.Instance({"red": {"a": 0.3, "b": 0.7}, "blue": {"c": 0.1, "d": 0.2, "e": 0.8}})
     exact, wide = instance.clusters(), instance.clusters([2 * span for span in instance.spans])
     wanted = {
@@ -111,7 +112,6 @@ def test_rows_are_what_simulate_returns(undisturbed: tuple[Path, StudyReport]) -
         assert row["difference"] == pytest.approx((final - base).mean(), rel=1e-9, abs=1e-12)
         assert row["worst_run"] == final.max()
         assert row["best_arm_share"] == pytest.approx(result.pulls[0, :, -1, 4].mean() / 400)
-        curves = pd.read_csv(folder / "data" / "curves.csv")
         curve = curves[(curves["instance"] == "ads") & (curves["policy"] == label)]
         assert curve["round"].tolist() == result.checkpoints.tolist()
         assert curve["regret"].to_numpy() == pytest.approx(result.mean(0))
@@ -337,13 +337,10 @@ def test_stored_and_missing_games_in_turn_are_not_confused(
     assert play.stored == 70
 
 
-PAPER = {"horizon": 300, "runs": 3}
-
-
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[Figure, Widths, str], cb.Result]:
     """What the paper's own programme plays for its figures, reduced."""
-    programme = Programme(PaperSettings(**PAPER))
+    programme = Programme(PaperSettings(horizon=300, runs=3))
     asked = {
         (figure, widths, name): game
         for figure in FIGURES

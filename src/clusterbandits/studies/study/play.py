@@ -10,7 +10,7 @@ from clusterbandits.simulation.trial import open_ledger
 from clusterbandits.studies.study.games import Game, all_games, count_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from concurrent.futures import Executor
     from pathlib import Path
 
@@ -60,7 +60,7 @@ class StudyPlay:
         #: Runs that had been played before.
         self.stored = 0
 
-    def finished(self, listener: StudyListener | None = None) -> Iterator[Finished]:
+    def finished(self, listener: StudyListener | None = None) -> Generator[Finished, None, None]:
         """Play, and tell of every problem when all its games are done, in the order in which that happens."""
         parts: dict[str, dict[str, tuple[Game, Result]]] = {}
         wanted = {case.name: self._count(case) for case in self._study.cases}

@@ -11,6 +11,7 @@ from clusterbandits.files import made_folder, whole_file
 from clusterbandits.report.folder import write_folder
 from clusterbandits.report.page import Page, Section
 from clusterbandits.serial import to_json
+from clusterbandits.simulation.statistics import count_text
 from clusterbandits.simulation.warm import compiled_aside, kinds_of
 from clusterbandits.studies.study.games import case_games
 from clusterbandits.studies.study.play import StudyPlay
@@ -137,13 +138,25 @@ def _is_marked(path: Path) -> bool:
         return False
 
 
+def _conditions(report: StudyReport) -> str:
+    """Return what was played, in a sentence."""
+    study = report.study
+    many = [
+        count_text(len(study.cases), "instance"),
+        "1 policy" if len(study.entrants) == 1 else f"{len(study.entrants)} policies",
+        f"{count_text(study.runs, 'run')} of {count_text(study.horizon, 'round')} each",
+    ]
+    return f"{', '.join(many)}; seed {study.seed}."
+
+
 def _write(report: StudyReport, sections: Sequence[Section]) -> None:
     study, summaries = report.study, report.summaries
     families = drawn_families(summaries)
     drawn = [family_section(place, name, family) for place, (name, family) in enumerate(families.items())]
     alone = [one for one in summaries if not one.drawn]
     tables = (overview_table(study, summaries),) if alone else ()
-    overview = Section("overview", "Overview", text=(_LEGEND,), tables=tables)
+    text = (_conditions(report), *([_LEGEND] if sections else []))
+    overview = Section("overview", "Overview", text=text, tables=tables)
     page = Page(
         title=study.title,
         lead=study.note,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clusterbandits.bounds import regret_bound
 from clusterbandits.report.page import Section
 from clusterbandits.report.pulls_panel import pulls_panel
 from clusterbandits.report.ratio_panel import ratio_panel, ratio_rows
@@ -62,8 +63,10 @@ def _pictures(key: str, finished: Finished) -> list[Picture]:
     if len(parts.clusters) <= _MOST_GROUPS:
         means = [case.instance.means[list(part)].tolist() for part in parts.members]
         told = None if several else bound_widths(finished)
-        names = [str(name) for name in parts.clusters]
-        pictures.append(spans_panel(means, names, told, name=f"{key}-arms", title="The arms"))
+        labels = None if parts.anonymous else [[parts.arms[arm] for arm in part] for part in parts.members]
+        pictures.append(
+            spans_panel(means, parts.clusters, told, name=f"{key}-arms", title="The arms", labels=labels)
+        )
     if several:
         pictures.append(_sweep(key, finished))
     if len(result.labels) <= _MOST_CURVES:
@@ -72,10 +75,11 @@ def _pictures(key: str, finished: Finished) -> list[Picture]:
             regret_panel(result, name=f"{key}-log", scale="log", title="Regret against log n", **drawn)
         )
     if len(result.arms) <= _MOST_ARMS:
-        shown = (result.labels[0], min(result.labels, key=lambda label: float(result.mean(label)[-1])))
-        labels = tuple(dict.fromkeys(shown))
+        least = min(result.labels, key=lambda label: float(result.mean(label)[-1]))
+        told_least = regret_bound(case.instance, finished.games[least].clusters) if several else bound
+        shown = tuple(dict.fromkeys((result.labels[0], least)))
         pictures.append(
-            pulls_panel(result, bound, name=f"{key}-pulls", labels=labels, title="Pulls of each arm")
+            pulls_panel(result, told_least, name=f"{key}-pulls", labels=shown, title="Pulls of each arm")
         )
     return pictures
 

@@ -12,7 +12,7 @@ from clusterbandits.bounds import RegretBound, regret_bound
 from clusterbandits.report.ratio_panel import ratio_rows
 from clusterbandits.report.regret_table import regret_records
 from clusterbandits.report.style import regret_text
-from clusterbandits.simulation.statistics import count_text, plus_minus, round_text
+from clusterbandits.simulation.statistics import count_text, plus_minus
 from clusterbandits.tables import Table
 
 if TYPE_CHECKING:
@@ -194,9 +194,14 @@ def conditions(finished: Finished) -> str:
     """Return what was played, in a sentence."""
     result: Result = finished.result
     spans = finished.case.instance.spans
-    means = f"{result.instance.means.min():.4g} to {result.instance.best_mean:.4g}"
+    means = _range(float(result.instance.means.min()), result.instance.best_mean)
     return (
-        f"{count_text(len(result.arms), 'arm')} in {count_text(len(spans), 'group')}, means from {means}, "
-        f"spans from {min(spans):.3g} to {max(spans):.3g}; {count_text(len(result.runs), 'run')} of "
-        f"{round_text(result.horizon)} rounds."
+        f"{count_text(len(result.arms), 'arm')} in {count_text(len(spans), 'group')}, means {means}, "
+        f"spans {_range(min(spans), max(spans))}; {count_text(len(result.runs), 'run')} of "
+        f"{count_text(result.horizon, 'round')}."
     )
+
+
+def _range(least: float, most: float) -> str:
+    ends = f"{least:.4g}", f"{most:.4g}"
+    return f"of {ends[0]}" if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
