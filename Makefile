@@ -41,7 +41,7 @@ format: setup
 	$(BIN)/ruff format
 
 bench: setup
-	@$(INSTALL) '.[bench]'
+	@$(INSTALL) --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 league: setup

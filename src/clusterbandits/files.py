@@ -8,6 +8,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from clusterbandits.errors import UnwritableFileError
+from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +47,14 @@ def whole_file(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+def check_new_file(path: Path, parameter: str, owner: str) -> None:
+    """Refuse a file that exists already, or one in a folder that does not."""
+    if path.exists():
+        raise invalid(parameter, owner, "a file that does not exist yet", str(path))
+    if not path.parent.is_dir():
+        raise UnwritableFileError(f"The folder '{path.parent}' must exist. Got no such folder instead.")
 
 
 def made_folder(folder: Path) -> list[str]:

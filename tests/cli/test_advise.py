@@ -9,6 +9,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.cli.main import run
+from clusterbandits.studies.study.study import read_study
 
 GOOD = "arm,group,trials,successes\na,red,400,80\nb,red,400,82\nc,blue,400,160\nd,blue,400,165\n"
 SMALL = ("--horizon", "1e3", "--runs", "4")
@@ -111,3 +112,23 @@ def test_help_fits(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "advise", "--help")
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_study_follows_from_the_advice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    file, study = tmp_path / "data" / 'his "tory".csv', tmp_path / "next.toml"
+    file.write_text(GOOD.replace("red", 'r "é"'))
+    call(capsys, "advise", str(file), *SMALL, "--study", str(study))
+    found = read_study(study)
+    advice = cb.advise(file, horizon=1e3, runs=4)
+    (case,) = found.cases
+    assert case.instance == advice.history.instance()
+    safe, exact = case.rules
+    assert safe.clusters(case.instance) == advice.clusters()
+    assert exact.clusters(case.instance).widths == case.instance.spans
+    assert advice.recommended in [entrant.text for entrant in found.entrants]
+    before = study.read_text()
+    code, out, err = call(capsys, "advise", str(file), *SMALL, "--study", str(study))
+    assert (code, out) == (2, "")
+    assert "must be a file that does not exist yet" in err
+    assert study.read_text() == before

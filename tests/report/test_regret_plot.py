@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from clusterbandits import Clusters, Instance, InvalidInputError, regret_bound
 from clusterbandits.errors import UnwritableFileError
 from clusterbandits.report import regret_plot
-from clusterbandits.report.regret_plot import check_plot_file, draw_regret, regret_curves, save_regret_plot
+from clusterbandits.report.picture import check_picture_file
+from clusterbandits.report.regret_plot import draw_regret, regret_curves, save_regret_plot
 from clusterbandits.simulation.results import Result
 
 INSTANCE = Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
@@ -171,7 +172,7 @@ def test_other_suffixes_are_refused(tmp_path: Path, name: str) -> None:
 
 def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UnwritableFileError, match="must exist"):
-        check_plot_file(tmp_path / "nowhere" / "plot.png")
+        check_picture_file(tmp_path / "nowhere" / "plot.png", "file", "save_regret_plot")
     (tmp_path / "taken.png").mkdir()
     with pytest.raises(UnwritableFileError, match=r"taken\.png' must be writable"):
         save_regret_plot(made(), tmp_path / "taken.png", width=80)

@@ -28,18 +28,25 @@ def advise(
         Path | None,
         typer.Option(help="Draw arms, intervals and widths: a .png, .svg or .pdf file."),
     ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(help="Write a study with these widths to a new .toml file, for clusterbandits run."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Tell which widths a history makes safe, what they save, and which policy to take."""
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.errors import SimulationInterrupted
+    from clusterbandits.files import check_new_file, whole_file
     from clusterbandits.serial import to_json
     from clusterbandits.studies.advice.advice import advise as ask
 
     if picture is not None:
-        from clusterbandits.studies.advice.picture import check_picture_file, save_arms_picture
+        from clusterbandits.report.picture import check_picture_file
 
-        check_picture_file(picture)
+        check_picture_file(picture, "picture", "advise")
+    if study is not None:
+        check_new_file(study, "study", "advise")
     try:
         with progress_bar() as listener:
             found = ask(
@@ -54,5 +61,12 @@ def advise(
     except SimulationInterrupted:
         raise typer.Exit(130) from None
     if picture is not None:
+        from clusterbandits.studies.advice.picture import save_arms_picture
+
         save_arms_picture(found, picture)
+    if study is not None:
+        from clusterbandits.studies.advice.follow_up import study_text
+
+        with whole_file(study) as unfinished:
+            unfinished.write_text(study_text(found, Path(history), study.parent), encoding="utf-8")
     print(to_json(found.to_dict(), indent=2) if json else found)

@@ -48,9 +48,9 @@ def simulate(
 
     stated = read_problem(problem, widths, family, owner="simulate")
     if plot is not None:
-        from clusterbandits.report.regret_plot import check_plot_file
+        from clusterbandits.report.picture import check_picture_file
 
-        check_plot_file(plot)
+        check_picture_file(plot, "plot", "simulate")
     bound = regret_bound(stated.instance, stated.clusters)
     interrupted = None
     try:

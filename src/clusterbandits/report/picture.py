@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from clusterbandits.errors import UnwritableFileError
 from clusterbandits.files import whole_file
-from clusterbandits.report.style import render
+from clusterbandits.report.style import METADATA, render
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
@@ -108,3 +109,13 @@ def _make_own(element: ET.Element, name: str) -> None:
 
 def _local(name: str) -> str:
     return name.rpartition("}")[2]
+
+
+def check_picture_file(file: str | os.PathLike[str], parameter: str, owner: str) -> Path:
+    """Return the path of a picture to be, refused where it names no known format or no folder."""
+    path = Path(file)
+    if path.suffix[1:].lower() not in METADATA:
+        raise invalid(parameter, owner, "a file name that ends in .png, .svg or .pdf", str(file))
+    if not path.parent.is_dir():
+        raise UnwritableFileError(f"The folder '{path.parent}' must exist. Got no such folder instead.")
+    return path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from clusterbandits.errors import UnwritableFileError
 from clusterbandits.files import whole_file
-from clusterbandits.report.style import BOUND_STYLES, METADATA, dress, looks, render, settings
+from clusterbandits.report.picture import check_picture_file
+from clusterbandits.report.style import BOUND_STYLES, dress, looks, render, settings
 from clusterbandits.simulation.statistics import count_text
-from clusterbandits.validate import between, invalid
+from clusterbandits.validate import between
 
 if TYPE_CHECKING:
     import os
@@ -176,17 +175,6 @@ def _folded(label: str) -> str:
     return textwrap.fill(label, _LETTERS_A_LINE)
 
 
-def check_plot_file(file: str | os.PathLike[str]) -> Path:
-    """Return the path of a plot to be, refused where it names no known format or no folder."""
-    path = Path(file)
-    if path.suffix[1:].lower() not in METADATA:
-        allowed = "a file name that ends in .png, .svg or .pdf"
-        raise invalid("file", "save_regret_plot", allowed, str(file))
-    if not path.parent.is_dir():
-        raise UnwritableFileError(f"The folder '{path.parent}' must exist. Got no such folder instead.")
-    return path
-
-
 def save_regret_plot(
     result: Result, file: str | os.PathLike[str], bound: RegretBound | None = None, *, width: float = 160
 ) -> None:
@@ -203,7 +191,7 @@ def save_regret_plot(
     width
         The picture's width in millimetres, from 80 to 400; letters are made for being seen at that size.
     """
-    path = check_plot_file(file)
+    path = check_picture_file(file, "file", "save_regret_plot")
     across = between("width", "save_regret_plot", width, 80, 400)
     picture = _render(regret_curves(result, bound), path.suffix[1:].lower(), across)
     with whole_file(path) as unfinished:

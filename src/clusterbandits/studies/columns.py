@@ -227,12 +227,12 @@ class Source:
         try:
             text = values if pa.types.is_string(values.type) else values.cast(pa.string())
         except pa.ArrowException:
-            raise self.refuse_row(first, name, "a name", values[0].as_py()) from None
+            raise self.refuse_row(first, name, "a text", values[0].as_py()) from None
         trimmed = pc.utf8_trim_whitespace(text)
         empty = pc.fill_null(pc.equal(trimmed, ""), True)
         if pc.any(empty).as_py():
             row = first + int(np.flatnonzero(empty.to_numpy(zero_copy_only=False))[0])
-            raise self.refuse_row(row, name, "a name", "")
+            raise self.refuse_row(row, name, "a text", "")
         return trimmed
 
     def _numbers(self, values: Any, name: str, first: int) -> NDArray[np.float64]:

@@ -105,7 +105,7 @@ class Advice:
         return view.html(self)
 
 
-def advise(  # noqa: PLR0913 - one public call with all its options
+def advise(
     table: object,
     *,
     horizon: float = 1e5,

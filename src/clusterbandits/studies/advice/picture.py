@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterbandits.errors import UnwritableFileError
 from clusterbandits.files import whole_file
 from clusterbandits.report.arms_panel import ArmsGroup, arms_figure, arms_panel
-from clusterbandits.report.style import METADATA, render
+from clusterbandits.report.picture import check_picture_file
+from clusterbandits.report.style import render
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.advice.groups import may_be_best
 from clusterbandits.studies.advice.spans import lower_bounds, upper_bounds
-from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
     import os
@@ -42,21 +40,10 @@ def save_arms_picture(advice: Advice, file: str | os.PathLike[str]) -> None:
     file
         Where to; the suffix says the format.
     """
-    path = check_picture_file(file)
+    path = check_picture_file(file, "file", "save_arms_picture")
     content = render(arms_figure(drawn_groups(advice), _title(advice)), path.suffix[1:].lower(), dpi=300)
     with whole_file(path) as unfinished:
         unfinished.write_bytes(content)
-
-
-def check_picture_file(file: str | os.PathLike[str]) -> Path:
-    """Return the path of a picture to be, refused where it names no known format or no folder."""
-    path = Path(file)
-    if path.suffix[1:].lower() not in METADATA:
-        allowed = "a file name that ends in .png, .svg or .pdf"
-        raise invalid("picture", "advise", allowed, str(file))
-    if not path.parent.is_dir():
-        raise UnwritableFileError(f"The folder '{path.parent}' must exist. Got no such folder instead.")
-    return path
 
 
 def drawn_groups(advice: Advice) -> tuple[ArmsGroup, ...]:

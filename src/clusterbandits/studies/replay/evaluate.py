@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clusterbandits.studies.replay.progress import ReplayListener
 
 
-def replay(  # noqa: PLR0913 - one public call with all its options
+def replay(
     log: object,
     policies: object,
     *,

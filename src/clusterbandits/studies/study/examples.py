@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from clusterbandits.files import whole_file
-from clusterbandits.validate import choice, invalid
+from clusterbandits.files import check_new_file, whole_file
+from clusterbandits.validate import choice
 
 #: Every example, and what it shows.
 EXAMPLES = {
@@ -35,8 +35,7 @@ def write_example(name: str, file: Path | None = None) -> Path:
     """Write an example to a new file, by default NAME.toml in the current folder; return its path."""
     text = example_text(name)
     path = Path(f"{name}.toml") if file is None else file
-    if path.exists():
-        raise invalid("out", "example", "a file that does not exist yet", str(path))
+    check_new_file(path, "out", "example")
     with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
     return path

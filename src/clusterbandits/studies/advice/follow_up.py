@@ -1,0 +1,77 @@
+"""From advice to a study: the table, the policies and the widths that were found safe, ready to be played."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterbandits.serial import number_text
+
+if TYPE_CHECKING:
+    from clusterbandits.studies.advice.advice import Advice
+
+_POLICIES = ("kl-ucb", "clus-ucb", "clus-opt", "clus-ucb-hedged")
+_RUNS = 48
+
+
+def study_text(advice: Advice, table: Path, folder: Path) -> str:
+    """Return a study that plays the policies with the safe widths against the estimated means.
+
+    Parameters
+    ----------
+    advice
+        What ``advise`` returned.
+    table
+        The file of the history.
+    folder
+        Where the study will be: its path of the table begins there.
+
+    Examples
+    --------
+    >>> from clusterbandits import advise
+    >>> rows = {"arm": ["a", "b"], "group": ["x", "y"], "trials": [50, 50], "successes": [5, 20]}
+    >>> print(study_text(advise(rows, horizon=100, runs=2), Path("ads.csv"), Path("."))[-90:])
+    [[instances.widths]]
+    name = "safe"
+    groups = { "x" = 0, "y" = 0 }
+    <BLANKLINE>
+    [[instances.widths]]
+    factor = 1.0
+    <BLANKLINE>
+    """
+    path = Path(os.path.relpath(table, folder)).as_posix()
+    widths = ", ".join(f"{_text(name)} = {_number(width)}" for name, width in advice.widths.items())
+    return f"""# Made by: clusterbandits advise. Run it:  clusterbandits run
+# Recommended: {advice.recommended}. {advice.reason}
+
+title = {_text(f"What {table.stem} advises")}
+horizon = {advice.game.horizon}
+runs = {_RUNS}
+seed = {advice.game.seed}
+policies = {json.dumps(list(_POLICIES))}
+
+[[instances]]
+name = {_text(table.stem)}
+table = {_text(path)}
+
+# Safe with {advice.confidence:g} confidence.
+[[instances.widths]]
+name = "safe"
+groups = {{ {widths} }}
+
+# The estimated spans: what would be saved if they were known to be true.
+[[instances.widths]]
+factor = 1.0
+"""
+
+
+def _text(value: object) -> str:
+    """Return a text as TOML writes it; JSON's way is one of them."""
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def _number(width: float) -> str:
+    return "inf" if math.isinf(width) else number_text(width)
