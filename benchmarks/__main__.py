@@ -7,7 +7,18 @@ import sys
 
 from benchmarks.measure import RESULTS, keep, table
 
-NAMES = ("beyond", "bounds", "families", "online", "paper", "policies", "replay", "simulation", "startup")
+NAMES = (
+    "beyond",
+    "bounds",
+    "families",
+    "online",
+    "paper",
+    "policies",
+    "replay",
+    "simulation",
+    "startup",
+    "study",
+)
 
 
 def main(chosen: list[str]) -> int:

@@ -58,7 +58,7 @@ def test_a_study_is_played_and_told_of(capsys: pytest.CaptureFixture[str], file:
     ads = rows[(rows["instance"] == "ads") & (rows["policy"] == "clus-ucb")]
     assert f"{ads['regret'].iloc[0]:.1f} ± " in out
     assert "\ndrawn\npolicy " in out
-    assert "Regret over 3 instances; ratios to kl-ucb, instance by instance." in out
+    assert "Regret over 3 instances, ± standard error; ratios to kl-ucb, instance by" in out
     assert out.endswith("Played 32 runs; none was stored.\nThe report: small/index.html\n")
     assert max(map(len, out.splitlines())) <= 80
     _, again, _ = call(capsys, "run", "small.toml")

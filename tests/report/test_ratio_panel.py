@@ -7,6 +7,7 @@ import pytest
 
 from clusterbandits import InvalidInputError
 from clusterbandits.report.ratio_panel import LEVELS, ratio_panel, ratio_rows
+from clusterbandits.report.sheet import text_width
 from tests.report.drawn import axes_of, words
 
 PAID = {
@@ -87,6 +88,11 @@ def test_words_and_alt_text() -> None:
 
 def test_one_problem_and_long_names() -> None:
     long = "a policy with a very long name, and settings <b>$x_1$</b>" * 2
-    drawing = ratio_panel({"kl-ucb": np.array([2.0]), long: np.array([1.0])}, "kl-ucb", name="x")
+    paid = {"kl-ucb": np.array([2.0]), long: np.array([1.0]), "$x$": np.array([1.0])}
+    drawing = ratio_panel(paid, "kl-ucb", name="x")
     assert "in 1 instance" in drawing.alt
-    assert "<b>$" not in drawing.svg
+    assert long in drawing.alt
+    (short,) = [text for text in words(drawing) if text.endswith("…")]
+    assert long.startswith(short[:-1])
+    assert text_width(short) <= 41
+    assert "$x$" in words(drawing)

@@ -55,3 +55,19 @@ def test_sweeps_of_another_length_are_refused() -> None:
 def test_any_regret_can_be_shown(value: float) -> None:
     drawing = sweep_panel(["1"], [Sweep("kl-ucb", np.array([value]), np.array([0.0]))], name="x")
     assert "</svg>" in drawing.svg
+
+
+def test_what_pays_far_more_leaves_the_picture_and_is_told_of() -> None:
+    far = Sweep("tlp-max", np.array([2148.0]), np.array([900.0]))
+    axes = axes_of(sweep_panel, TOLD, [KL, CLUS, far])
+    assert axes.get_ylim() == (0, 135)
+    shown = words(sweep_panel(TOLD, [KL, CLUS, far], name="x"))
+    assert {"kl-ucb", "clus-ucb", "tlp-max … up to 2,148"} <= set(shown)
+    assert axes_of(sweep_panel, TOLD, [KL, CLUS]).get_ylim()[1] < 100
+    free = Sweep("kl-ucb", np.array([0.0]), np.array([0.0]))
+    assert axes_of(sweep_panel, TOLD, [free, CLUS]).get_ylim()[1] > 50
+
+
+def test_names_are_only_names() -> None:
+    shown = words(sweep_panel(["$x$", "2"], [Sweep("$a$", np.ones(2), np.ones(2))], name="x"))
+    assert {"$x$", "$a$"} <= set(shown)

@@ -23,6 +23,8 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.files import whole_file
+from clusterbandits.simulation.crew import crew_of, play_all
+from clusterbandits.simulation.trial import open_ledger, plan_of
 
 CLUSTERED = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 BOTH = ["kl-ucb", "clus-ucb"]
@@ -670,3 +672,91 @@ def test_what_the_living_are_writing_is_left_alone(store: Path, undisturbed: cb.
         assert np.array_equal(simulated(store).pulls, undisturbed.pulls)
     assert first.read_bytes() == good
     assert np.array_equal(cb.load_result(store).pulls, undisturbed.pulls)
+
+
+def fill(folder: Path, pieces: int, **changed: Any) -> cb.Result:
+    """Play what a folder misses of the plan, in so many pieces."""
+    given = {**PLAN, "paired": False, "stepwise": False, **changed}
+    plan = plan_of(given.pop("instance"), given.pop("policies"), given)
+    ledger = open_ledger(plan, folder, pieces)
+    for _ in play_all([ledger], crew_of(2, None, "test"), lambda: None):
+        pass
+    return ledger.result("test")
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 7, 20, 100])
+def test_files_may_hold_any_number_of_runs(pieces: int, tmp_path: Path, undisturbed: cb.Result) -> None:
+    result = fill(tmp_path, pieces)
+    size = math.ceil(20 / pieces)
+    assert len(parquets(tmp_path)) == 2 * math.ceil(20 / size)
+    assert np.array_equal(result.pulls, undisturbed.pulls)
+    assert np.array_equal(cb.load_result(tmp_path).pulls, undisturbed.pulls)
+    before = state(tmp_path)
+    assert np.array_equal(simulated(tmp_path).pulls, undisturbed.pulls)
+    assert state(tmp_path) == before
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 16, 20])
+@pytest.mark.parametrize("gone", [[0], [3, 4, 5], [0, 2, 9, 11, 19], list(range(19))])
+def test_a_store_begun_in_other_pieces_goes_on(
+    store: Path, undisturbed: cb.Result, pieces: int, gone: list[int]
+) -> None:
+    for place, path in enumerate(parquets(store)):
+        if place in gone:
+            path.unlink()
+    before = state(store)
+    assert np.array_equal(fill(store, pieces).pulls, undisturbed.pulls)
+    assert state(store).items() >= before.items()
+    assert np.array_equal(simulated(store).pulls, undisturbed.pulls)
+    assert np.array_equal(cb.load_result(store).pulls, undisturbed.pulls)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_runs_that_two_files_hold_are_refused(store: Path, tmp_path: Path, whole: bool) -> None:
+    """A file of all runs beside those of some: nobody knows which to believe, be they equal or not."""
+    fill(tmp_path / "one", 1)
+    if whole:
+        shutil.copy(tmp_path / "one" / "policy-0-runs-000000.parquet", store)
+    else:
+        shutil.copy(store / "policy-1-runs-000008.parquet", tmp_path / "one")
+    folder, named = (store, "000002") if whole else (tmp_path / "one", "000008")
+    before = state(folder)
+    for attempt in (simulated, cb.load_result, lambda folder: fill(folder, 1)):
+        with pytest.raises(cb.UnreadableFileError, match=rf"runs of its plan alone.*runs-{named}\.parquet"):
+            attempt(folder)
+    assert state(folder) == before
+
+
+def test_a_file_of_more_runs_than_there_are_is_refused(store: Path) -> None:
+    shutil.copy(store / "policy-0-runs-000000.parquet", store / "policy-0-runs-000019.parquet")
+    (store / "policy-0-runs-000018.parquet").unlink()
+    with pytest.raises(cb.UnreadableFileError, match=r"runs-000019\.parquet"):
+        simulated(store)
+
+
+def missing_reference(done: list[bool], size: int) -> list[tuple[int, int]]:
+    """Plainly: every stretch of missing runs, cut where a piece begins."""
+    found: list[list[int]] = []
+    for run, there in enumerate(done):
+        if there:
+            continue
+        if found and run == sum(found[-1]) and run % size:
+            found[-1][1] += 1
+        else:
+            found.append([run, 1])
+    return [(first, runs) for first, runs in found]
+
+
+def test_pieces_are_all_that_is_missing_and_nothing_else() -> None:
+    generator = np.random.default_rng(0)
+    given = {**PLAN, "paired": False, "stepwise": False}
+    plan = plan_of(given["instance"], given["policies"], given)
+    for trial in range(300):
+        pieces = int(generator.integers(1, 25))
+        done = generator.random((2, 20)) < generator.random()
+        blocks = plan.blocks(pieces, done)
+        for policy in range(2):
+            own = [(block.first, block.runs) for block in blocks if block.policy == policy]
+            assert own == missing_reference(done[policy].tolist(), math.ceil(20 / pieces)), trial
+        firsts = [block.first // math.ceil(20 / pieces) for block in blocks]
+        assert firsts == sorted(firsts)

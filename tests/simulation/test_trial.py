@@ -22,7 +22,11 @@ from scipy import stats
 
 import clusterbandits as cb
 from clusterbandits.paper.figures import figure
+from clusterbandits.simulation.crew import Crew, Ledger, crew_of, play_all
 from clusterbandits.simulation.loop import OUT_OF_TAPE, Record, Rewards, Rules, advance, new_cursor
+from clusterbandits.simulation.plan import Plan
+from clusterbandits.simulation.runs import play_runs
+from clusterbandits.simulation.trial import open_ledger, plan_of
 
 CLUSTERED = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 EASY = cb.Instance([[0.2], [0.8]])
@@ -674,3 +678,126 @@ def test_a_selected_arm_waits_for_its_reward() -> None:
             advance(state, rewards, record, cursor, Rules(21, False), 10)
         chosen += int(state.pulls[0] == 11)
     assert abs(chosen - 300) < 4 * (600 * 0.25) ** 0.5
+
+
+SHORT: dict[str, Any] = {"horizon": 20, "runs": 2, "checkpoints": [5], "paired": False, "stepwise": False}
+
+
+def short_plan(seed: int, mean: float = 0.5) -> Plan:
+    return plan_of(cb.Instance([[0.2, mean], [0.8]]), "kl-ucb", {**SHORT, "seed": seed})
+
+
+def crews() -> list[Crew]:
+    return [crew_of(2, None, "test"), crew_of(None, AtOnce(), "test")]
+
+
+@pytest.mark.parametrize("crew", [0, 1])
+def test_thousands_of_small_plans_are_open_only_while_they_are_played(crew: int) -> None:
+    chosen, alive, most = crews()[crew], 0, 0
+
+    def made() -> Iterator[Ledger]:
+        nonlocal alive, most
+        for seed in range(1500):
+            alive += 1
+            most = max(most, alive)
+            yield Ledger(short_plan(seed), None, 1)
+
+    found: dict[int, NDArray[np.int64]] = {}
+    for ledger in play_all(made(), chosen, lambda: None):
+        alive -= 1
+        assert ledger.complete
+        found[ledger.plan.seed] = ledger.result("test").pulls
+    assert sorted(found) == list(range(1500))
+    assert most <= chosen.room + 1
+    for seed in (0, 1, 700, 1499):
+        alone = cb.simulate(cb.Instance([[0.2, 0.5], [0.8]]), "kl-ucb", 20, 2, seed, checkpoints=[5])
+        assert np.array_equal(found[seed], alone.pulls)
+    assert own_threads() == []
+
+
+def test_plans_sent_away_are_those_of_the_ledger_they_belong_to() -> None:
+    """A ledger that is gone may leave its place in memory to the next one."""
+    crew = crew_of(None, AtOnce(), "test")
+    places = set()
+    for k in range(60):
+        ledger = Ledger(short_plan(k, 0.01 * k), None, 1)
+        places.add(id(ledger))
+        (block,) = ledger.missing
+        played = crew.submit(ledger, block).result()
+        wanted = play_runs(short_plan(k, 0.01 * k), block, lambda _: None)
+        assert np.array_equal(played.pulls, wanted.pulls), k
+        del ledger
+    assert len(places) < 60
+
+
+def test_ledgers_that_miss_nothing_are_told_of_at_once(tmp_path: Path) -> None:
+    plans = [short_plan(seed) for seed in range(6)]
+    for seed in (0, 2, 3):
+        for _ in play_all([open_ledger(plans[seed], tmp_path / str(seed))], crews()[0], lambda: None):
+            pass
+    ledgers = [open_ledger(plan, tmp_path / str(seed)) for seed, plan in enumerate(plans)]
+    assert [bool(ledger.missing) for ledger in ledgers] == [False, True, False, False, True, True]
+    told = [ledger.plan.seed for ledger in play_all(ledgers, crews()[0], lambda: None)]
+    assert sorted(told) == list(range(6))
+
+
+class Failing(Executor):
+    """Somebody's executor whose machines are gone after a few blocks."""
+
+    def __init__(self, good: int, error: BaseException) -> None:
+        self.good, self.error = good, error
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.good -= 1
+        if self.good < 0:
+            future.set_exception(self.error)
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.mark.parametrize("error", [ConnectionError("gone"), KeyboardInterrupt()])
+def test_a_crew_that_fails_is_heard_and_leaves_what_it_finished(error: BaseException, tmp_path: Path) -> None:
+    def ledgers() -> list[Ledger]:
+        return [open_ledger(short_plan(seed), tmp_path / str(seed), 1) for seed in range(8)]
+
+    with pytest.raises(type(error)):
+        list(play_all(ledgers(), crew_of(None, Failing(5, error), "test"), lambda: None))
+    kept = [seed for seed in range(8) if list((tmp_path / str(seed)).glob("*.parquet"))]
+    assert set(kept) <= set(range(5))
+    assert sum(not ledger.missing for ledger in ledgers()) == len(kept)
+    assert len(list(play_all(ledgers(), crews()[0], lambda: None))) == 8
+
+
+def test_ctrl_c_among_many_plans_keeps_every_piece_that_was_finished(tmp_path: Path) -> None:
+    def ledgers() -> list[Ledger]:
+        return [open_ledger(short_plan(seed), tmp_path / str(seed), 2) for seed in range(40)]
+
+    looks = itertools.count()
+
+    def look() -> None:
+        if next(looks) == 3:
+            raise KeyboardInterrupt
+
+    told = []
+    with pytest.raises(KeyboardInterrupt):
+        told += [ledger.plan.seed for ledger in play_all(ledgers(), crew_of(2, None, "test"), look)]
+    assert own_threads() == []
+    stored = len(list(tmp_path.rglob("*.parquet")))
+    assert 0 < stored < 80
+    again = ledgers()
+    assert sum(len(ledger.missing) for ledger in again) == 80 - stored
+    for ledger in play_all(again, crews()[1], lambda: None):
+        alone = cb.simulate(ledger.plan.instance, "kl-ucb", 20, 2, ledger.plan.seed, checkpoints=[5])
+        assert np.array_equal(ledger.result("test").pulls, alone.pulls)
+
+
+def test_whoever_stops_listening_stops_the_crew() -> None:
+    long = plan_of(EASY, "kl-ucb", {**SHORT, "horizon": 10**15, "seed": 0, "stepwise": True})
+    playing = play_all(
+        [Ledger(short_plan(0), None), Ledger(long, None)], crew_of(2, None, "test"), lambda: None
+    )
+    assert next(playing).plan.seed == 0
+    playing.close()
+    assert own_threads() == []

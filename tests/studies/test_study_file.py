@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterbandits import ClusterBanditsError, Instance, InvalidInputError, UnreadableFileError
+from clusterbandits.cli.main import run
 from clusterbandits.studies.study import schema
 from clusterbandits.studies.study.document import Document
 from clusterbandits.studies.study.examples import EXAMPLES, example_text, write_example
@@ -538,6 +541,44 @@ def test_the_schema_names_what_is_read_and_nothing_else() -> None:
     assert max(map(len, schema.schema_text().splitlines())) <= 80
 
 
-def test_documents_have_the_schema_word_by_word() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
-    assert schema.schema_markdown() in page
+PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+
+
+def test_documents_have_the_schema_and_the_examples_word_by_word() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.endswith("\n## Every key\n\n" + schema.schema_markdown())
+    for name, what in EXAMPLES.items():
+        assert f"| `{name}` | {what} |" in page
+
+
+def test_the_documents_examples_print_what_they_say(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = PAGE.read_text(encoding="utf-8")
+    (block,) = re.findall(r"```console\n(\$ .*?)```", page, flags=re.DOTALL)
+    for command, output in re.findall(r"\$ clusterbandits (.*?)\n(.*?)(?=\$ |\Z)", block, flags=re.DOTALL):
+        with pytest.raises(SystemExit):
+            run(shlex.split(command))
+        assert capsys.readouterr().out == output
+    example = doctest.DocTestParser().get_doctest(
+        "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)), {}, "studies.md", None, 0
+    )
+    found = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example)
+    assert found.attempted >= 12
+    assert found.failed == 0
+
+
+def test_the_documents_pieces_of_studies_are_studies() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    whole, drawn, widths = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert len(parse_study(whole).cases) == 1
+    assert len(parse_study(POLICIES + drawn).cases) == 1001
+    named = "[[instances]]\nmeans.red = { a = 0.41, b = 0.42 }\nmeans.blue = { c = 0.4 }\n"
+    (case,) = parse_study(POLICIES + widths + named).cases
+    assert [rule.name for rule in case.rules] == ["0.5 × spans", "spans", "2 × spans", "0.1", "a guess"]
+    told = " ".join(re.findall(r"```text\nError: (.*?)\n```", page, flags=re.DOTALL)[0].split())
+    text = f"{POLICIES}{chr(10) * 10}widths = [\n  {{ factor = 1 }},\n  {{ factr = 2 }},\n]\n"
+    with pytest.raises(InvalidInputError) as caught:
+        parse_study(text + named, "study.toml")
+    assert str(caught.value) == told

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import sync_playwright
 
+from clusterbandits.simulation.statistics import plus_minus
 from clusterbandits.studies.study.run import StudyReport, run_study
 from clusterbandits.studies.study.study import parse_study
 from clusterbandits.studies.study.summary import (
@@ -82,7 +83,7 @@ CORNERS: dict[str, tuple[str, set[str]]] = {
     "one checkpoint": (f"{BOTH}checkpoints = 1\n{ONE}", ALONE),
     "gaussian": (f"{BOTH}[[instances]]\nmeans = [[-1, 0.5], [2]]\nfamily = 'gaussian:sigma=0.5'\n", ALONE),
     "one policy": (f"{BOTH}{ONE}".replace('"kl-ucb", ', ""), ALONE),
-    "the horizon is needed": (f"{BOTH}{ONE}".replace('"clus-ucb"', '"moss"'), ALONE),
+    "the horizon is needed": (f"{BOTH}{ONE}".replace('"clus-ucb"', '"kl-ucb++"'), ALONE),
     "no policy uses widths": (
         f"{BOTH}widths = [{{ factor = 1 }}, {{ factor = 2 }}]\n{ONE}".replace("clus-ucb", "ucb1"),
         ALONE,
@@ -123,10 +124,10 @@ def test_a_thousand_arms_have_no_picture_of_each(tmp_path: Path) -> None:
     assert "1000 arms in 50 groups" in Seen(report).text
 
 
-def test_thirty_instances_have_tables_and_24_pictures(
+def test_of_many_instances_24_have_a_section_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pictures take most of the time: one of each will do here."""
+    """Pictures take most of the time, and are not what is looked at here."""
     monkeypatch.setattr("clusterbandits.studies.study.sections._pictures", lambda *_: [])
     many = "".join(f"[[instances]]\nmeans = [[0.{k}, 0.7], [0.5]]\n" for k in range(10, 55))
     report = played(BOTH + many, tmp_path)
@@ -140,15 +141,18 @@ def test_thirty_instances_have_tables_and_24_pictures(
 
 def test_names_are_only_names(tmp_path: Path) -> None:
     odd = "<script>alert(1)</script> ../../$x_1$ é/漢字 &amp;"
-    group = '"<i>g</i>" = { "a<b>" = 0.3, "$x$" = 0.5 }, "ü" = { "…" = 0.6 }'
-    text = f"{BOTH}title = '''{odd} t'''\nnote = '''{odd} n'''\n[[instances]]\nname = '''{odd}'''\nmeans = {{ {group} }}\n"
-    report = played(text, tmp_path)
+    group = '"<i>g</i>" = { "a<b>" = 0.3, "$x$" = 0.5 }, "漢字" = { "字" = 0.6 }'
+    top = f"{BOTH}title = '''{odd} t'''\nnote = '''{odd} n'''\n"
+    policies = '"clus-ucb", { policy = "clus-ucb", a = 2, label = "漢 $x$" }'
+    named = f"[[instances]]\nname = '''{odd}'''\nmeans = {{ {group} }}\n"
+    drawn = DRAWN.replace("'drawn'", f"'''{odd} d'''")
+    report = played(top.replace('"clus-ucb"', policies) + named + drawn, tmp_path)
     seen = Seen(report)
     assert seen.tags.isdisjoint({"script", "i", "b"})
     assert seen.text.count(odd) >= 4
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
     rows = pd.read_csv(report.folder / "data" / "summary.csv")
-    assert set(rows["instance"]) == {odd}
+    assert set(rows["instance"]) == {odd, *(f"{odd} d {k}" for k in range(1, 11))}
 
 
 def test_sentences_say_what_the_numbers_say(tmp_path: Path) -> None:
@@ -168,7 +172,12 @@ def test_sentences_say_what_the_numbers_say(tmp_path: Path) -> None:
     cheaper = min(paid, key=lambda label: float(np.mean(paid[label])))
     assert family_sentence(family).startswith(f"{cheaper} pays least on average over all instances: ")
     table = {row[0]: row[1:] for row in family_table("x", family).rows}
-    assert table["clus-ucb"][0] == pytest.approx(np.mean(paid["clus-ucb"]))
+    runs = np.mean([one.finals[1] for one in family], axis=0)
+    assert runs.mean() == pytest.approx(np.mean(paid["clus-ucb"]))
+    assert table["clus-ucb"][0] == plus_minus(runs.mean(), runs.std(ddof=1) / np.sqrt(12))
+    apart = runs - np.mean([one.finals[0] for one in family], axis=0)
+    less = plus_minus(-apart.mean(), apart.std(ddof=1) / np.sqrt(12))
+    assert f", {less} (" in family_sentence(family) or cheaper == "kl-ucb"
     assert table["clus-ucb"][2] == max(paid["clus-ucb"])
     ratios = np.array(paid["clus-ucb"]) / np.array(paid["kl-ucb"])
     assert table["clus-ucb"][3] == pytest.approx(100 * np.mean(ratios < 1))
@@ -176,6 +185,23 @@ def test_sentences_say_what_the_numbers_say(tmp_path: Path) -> None:
     (row,) = overview_table(report.study, report.summaries).rows
     assert row[0] == "instance 1"
     assert row[4] == least["policy"]
+
+
+def test_reports_show_themselves(tmp_path: Path) -> None:
+    report = played(BOTH + ONE + DRAWN, tmp_path)
+    assert repr(report) == "<StudyReport: s, 11 instances, 66 runs>"
+    assert str(report).startswith("3 runs of 100 rounds\ninstance")
+    assert str(report).endswith(f"Played 66 runs; none was stored.\nThe report: {report.page}")
+    html = report._repr_html_()
+    assert html.count("<table>") == 2
+    assert case_sentence(report.summaries[0]) in html
+    pd.testing.assert_frame_equal(
+        report.frame(), pd.read_parquet(report.folder / "data" / "summary.parquet"), check_dtype=False
+    )
+    pd.testing.assert_frame_equal(report.curves(), pd.read_parquet(report.folder / "data" / "curves.parquet"))
+    assert report.frame()["misled"].unique().tolist() == [""]
+    wrong = f"{BOTH}widths = [{{ factor = 0.5 }}]\n{ONE}"
+    assert run_study(parse_study(wrong), tmp_path / "wrong").frame()["misled"].tolist() == ["0", "0"]
 
 
 def test_pulls_are_predicted_with_the_widths_of_the_policy_that_is_shown(tmp_path: Path) -> None:
@@ -203,7 +229,11 @@ title = "A table, a sweep of widths, drawn problems, and names that are too long
 horizon = 300
 runs = 3
 checkpoints = 8
-policies = ["kl-ucb", "clus-ucb", { policy = "clus-ucb", a = 5, label = "a label that is long, and then a little longer" }]
+policies = [
+    "kl-ucb",
+    "clus-ucb",
+    { policy = "clus-ucb", a = 5, label = "a label that is long, and then a little longer" },
+]
 
 [[instances]]
 table = "flights-by-destination"

@@ -1,14 +1,11 @@
 """``clusterbandits run`` and ``clusterbandits example``: studies as files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from clusterbandits.cli.options import Dask, Json
-
-if TYPE_CHECKING:
-    from clusterbandits.studies.study.run import StudyReport
 
 
 def run(
@@ -37,31 +34,7 @@ def run(
     except KeyboardInterrupt:
         typer.echo(f"Interrupted: finished runs are kept in '{folder}'; call again to go on.", err=True)
         raise typer.Exit(130) from None
-    print(to_json(report.to_dict(), indent=2) if json else _overview(report))
-
-
-def _overview(report: "StudyReport") -> str:
-    import textwrap
-
-    from clusterbandits.simulation.statistics import count_text
-    from clusterbandits.studies.study.summary import (
-        case_sentence,
-        drawn_families,
-        family_sentence,
-        family_table,
-        overview_table,
-    )
-    from clusterbandits.tables import WIDTH
-
-    alone = [one for one in report.summaries if not one.drawn]
-    pages = [overview_table(report.study, report.summaries).text()] if alone else []
-    if len(alone) == 1:
-        pages.append(textwrap.fill(case_sentence(alone[0]), WIDTH))
-    for name, family in drawn_families(report.summaries).items():
-        pages += [family_table(name, family).text(), textwrap.fill(family_sentence(family), WIDTH)]
-    kept = f"{count_text(report.stored, 'run')} were stored already" if report.stored else "none was stored"
-    played = f"Played {count_text(report.runs - report.stored, 'run')}; {kept}."
-    return "\n\n".join([*pages, f"{played}\nThe report: {report.folder / 'index.html'}"])
+    print(to_json(report.to_dict(), indent=2) if json else report)
 
 
 def example(

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import Entry, panel, text_width
+from clusterbandits.report.sheet import Entry, folded, panel, text_width
 from clusterbandits.report.style import LETTERS, dress, looks, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.validate import invalid
@@ -26,7 +26,8 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ROW = 6.0
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 100)
 _MOST_TICKS = 8
-_ROOM = 45.0
+#: Most millimetres for a label beside the axes.
+_ROOM = 41.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +92,23 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
     look = looks(regrets)
     words = f"Regret over that of {base}, in {count_text(rows[0].instances, 'instance')}"
     legend = [[Entry("tick: median; thick: half of the instances; thin: 90 %")]]
-    left = min(_ROOM, max(text_width(row.label) for row in rows) + 4)
+    labels = [_short(row.label) for row in rows]
+    left = max(map(text_width, labels)) + 4
     with settings():
         figure, axes = panel(_ROW * (len(rows) + 0.5), legend, title, words, left=left)
         dress(axes, grid="x")
         for place, row in enumerate(rows):
             _bar(axes, -place, row.quantiles, look[row.label].colour)
-        axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
+        axes.set_yticks([-place for place in range(len(rows))], labels, parse_math=False)
         axes.set_ylim(-len(rows) + 0.4, 0.6)
         axes.tick_params(axis="y", length=0)
         _scale(axes, rows)
         return picture(figure, name, _alt(rows, base, title))
+
+
+def _short(label: str) -> str:
+    lines = folded(label, _ROOM - text_width("…"))
+    return label if text_width(label) <= _ROOM else f"{lines[0]}…"
 
 
 def _bar(axes: Axes, y: float, quantiles: Floats, colour: str) -> None:

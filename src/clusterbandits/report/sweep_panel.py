@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _HEIGHT = 45.0
+#: What pays this many times more than the first policy leaves the picture.
+_HIGHEST = 3.0
 #: Room for the names of widths, in millimetres.
 _ACROSS = 80.0
 
@@ -62,7 +64,8 @@ def sweep_panel(
         if len(sweep.regret) not in {1, len(told)}:
             raise invalid("sweeps", "sweep_panel", f"of 1 or {len(told)} values", len(sweep.regret))
     look = looks(sweep.label for sweep in sweeps)
-    legend = [[Entry(sweep.label, look[sweep.label].line()) for sweep in sweeps]]
+    top = _top(sweeps)
+    legend = [[Entry(_named(sweep, top), look[sweep.label].line()) for sweep in sweeps]]
     with settings():
         figure, axes = panel(_HEIGHT, legend, title, "Regret against declared widths; ± standard error")
         dress(axes)
@@ -78,12 +81,25 @@ def sweep_panel(
             )
             axes.plot(x, y, **(style | ({"marker": ""} if level else {})))
         _scale(axes, told, axis)
+        axes.set_ylim(top=top)
         return picture(figure, name, _alt(told, sweeps, title))
+
+
+def _top(sweeps: Sequence[Sweep]) -> float | None:
+    """Return where the axis must end for what is near the first policy to be seen; None where all is."""
+    cap = _HIGHEST * float(sweeps[0].regret.max())
+    return cap if 0 < cap < max(float(sweep.regret.max()) for sweep in sweeps) else None
+
+
+def _named(sweep: Sweep, top: float | None) -> str:
+    most = float(sweep.regret.max())
+    return sweep.label if top is None or most <= top else f"{sweep.label} … up to {regret_text(most)}"
 
 
 def _scale(axes: Axes, told: Sequence[str], axis: str) -> None:
     crowded = max(map(text_width, told)) > _ACROSS / len(told)
-    axes.set_xticks(range(len(told)), [str(k + 1) for k in range(len(told))] if crowded else told)
+    names = [str(k + 1) for k in range(len(told))] if crowded else told
+    axes.set_xticks(range(len(told)), names, parse_math=False)
     axes.set_xlim(-0.5, len(told) - 0.5)
     axes.set_xlabel(f"{axis}, by their number" if crowded else axis)
     axes.set_ylim(bottom=0)

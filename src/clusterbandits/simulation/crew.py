@@ -15,7 +15,7 @@ from clusterbandits.simulation.runs import play_block, play_runs
 from clusterbandits.validate import Described, invalid, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from clusterbandits.simulation.plan import Block, Plan, Played
     from clusterbandits.simulation.store import Store
@@ -166,7 +166,9 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def play_all(ledgers: Iterable[Ledger], crew: Crew, look: Callable[[], None]) -> Iterator[Ledger]:
+def play_all(
+    ledgers: Iterable[Ledger], crew: Crew, look: Callable[[], None]
+) -> Generator[Ledger, None, None]:
     """Play all blocks that ledgers miss, as many at a time as the crew takes; yield each ledger when whole.
 
     Ledgers are asked for when there is room for them, so there may be thousands. An interruption keeps the

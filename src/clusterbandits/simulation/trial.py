@@ -166,6 +166,7 @@ def plan_of(
 
     ``settings`` are its horizon, runs, seed, checkpoints, paired and stepwise, by name.
     """
+    learners = _policies(instance, policies, clusters)
     horizon = whole("horizon", "simulate", settings["horizon"], least=1)
     family, best = instance.family, instance.best_mean
     if family.counts and horizon * best > MOST_COUNT:
@@ -174,7 +175,7 @@ def plan_of(
         )
     return Plan(
         instance=instance,
-        policies=tuple(one.for_horizon(horizon) for one in _policies(instance, policies, clusters)),
+        policies=tuple(one.for_horizon(horizon) for one in learners),
         horizon=horizon,
         runs=whole("runs", "simulate", settings["runs"], least=1, most=MOST_RUNS),
         seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),

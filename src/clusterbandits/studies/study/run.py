@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clusterbandits.files import made_folder, whole_file
 from clusterbandits.report.folder import write_folder
@@ -15,16 +14,10 @@ from clusterbandits.simulation.statistics import count_text
 from clusterbandits.simulation.warm import compiled_aside, kinds_of
 from clusterbandits.studies.study.games import case_games
 from clusterbandits.studies.study.play import StudyPlay
+from clusterbandits.studies.study.report import StudyReport
 from clusterbandits.studies.study.sections import case_section, family_section
 from clusterbandits.studies.study.study import Study, read_study
-from clusterbandits.studies.study.summary import (
-    CaseSummary,
-    curve_frame,
-    drawn_families,
-    overview_table,
-    summarise,
-    summary_frame,
-)
+from clusterbandits.studies.study.summary import CaseSummary, drawn_families, overview_table, summarise
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
@@ -33,6 +26,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from clusterbandits.studies.study.play import StudyListener
+
+__all__ = ["COPY", "MARK", "StudyReport", "run_study"]
 
 #: The study itself, word by word, in the folder of its report.
 COPY = "study.toml"
@@ -45,27 +40,6 @@ _LEGEND = (
     "Bands and ± hold what chance leaves open in the mean of all runs. Lines of bounds have the right slope "
     "per log n and begin on the curve they belong to: bounds say how fast regret grows, not how large it is."
 )
-
-
-@dataclass(frozen=True, eq=False)
-class StudyReport:
-    """What a study found, and how many of the runs behind it had been played before."""
-
-    study: Study
-    folder: Path
-    summaries: tuple[CaseSummary, ...]
-    runs: int
-    stored: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: every row of the summary."""
-        rows = [row for one in self.summaries for row in one.rows]
-        return {
-            "title": self.study.title,
-            "report": str(self.folder / "index.html"),
-            "runs": {"all": self.runs, "stored": self.stored},
-            "rows": rows,
-        }
 
 
 def run_study(
@@ -163,7 +137,7 @@ def _write(report: StudyReport, sections: Sequence[Section]) -> None:
         command=f"clusterbandits run {study.name}.toml",
         sections=(overview, *drawn, *sections),
     )
-    frames = {"summary": summary_frame(summaries), "curves": curve_frame(summaries)}
+    frames = {"summary": report.frame(), "curves": report.curves()}
     # Not where it is, nor what was stored before: a study that was interrupted ends with the same bytes.
     found = {key: value for key, value in report.to_dict().items() if key in {"title", "rows"}}
     texts = {COPY: study.text, "summary.json": to_json(found, indent=2) + "\n"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,8 @@ import pandas as pd
 from clusterbandits.bounds import RegretBound, regret_bound
 from clusterbandits.report.ratio_panel import ratio_rows
 from clusterbandits.report.regret_table import regret_records
-from clusterbandits.report.style import regret_text
-from clusterbandits.simulation.statistics import count_text, plus_minus
-from clusterbandits.tables import Table
+from clusterbandits.simulation.statistics import Difference, count_text, difference, plus_minus
+from clusterbandits.tables import WIDTH, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,6 +40,8 @@ class CaseSummary:
     #: ``[policy, checkpoint]``
     means: Floats = field(repr=False)
     errors: Floats = field(repr=False)
+    #: ``[policy, run]``, after the last round
+    finals: Floats = field(repr=False)
 
     @property
     def base(self) -> dict[str, Any]:
@@ -61,10 +63,9 @@ def summarise(finished: Finished) -> CaseSummary:
         game = finished.games[row["policy"]]
         told = game.rule.name if game.plan.policies[0].uses_widths else ""
         bound = regret_bound(case.instance, game.clusters)
+        misled = ", ".join(map(str, bound.misled))
         rates = {"lower": bound.lower, "clus_ucb": bound.clus_ucb, "classical": bound.classical}
-        rows.append(
-            about | {"widths": told} | row | {"horizon": result.horizon} | rates | {"misled": bound.misled}
-        )
+        rows.append(about | {"widths": told} | row | {"horizon": result.horizon} | rates | {"misled": misled})
     return CaseSummary(
         case.name,
         case.drawn,
@@ -72,6 +73,7 @@ def summarise(finished: Finished) -> CaseSummary:
         result.checkpoints,
         np.stack([result.mean(label) for label in result.labels]),
         np.stack([result.standard_error(label) for label in result.labels]),
+        np.stack([result.regret(label)[:, -1] for label in result.labels]),
     )
 
 
@@ -134,34 +136,51 @@ def family_regrets(family: Sequence[CaseSummary]) -> dict[str, Floats]:
     return {label: np.array([one.rows[k]["regret"] for one in family]) for k, label in enumerate(labels)}
 
 
+def family_estimates(family: Sequence[CaseSummary]) -> list[tuple[Difference, Difference]]:
+    """Return for every policy what it pays on average over all problems of a family, and minus the first.
+
+    Runs of the same number may meet the same chance in every problem, so errors are those between the
+    averages of runs.
+    """
+    runs = np.mean([one.finals for one in family], axis=0)
+    return [(difference(own), difference(own - runs[0])) for own in runs]
+
+
 def family_table(name: str, family: Sequence[CaseSummary]) -> Table:
     """Return a row for every policy: its regret over all problems, and how it compares."""
     regrets = family_regrets(family)
     base = family[0].base["policy"]
     ratios = {row.label: row for row in ratio_rows(regrets, base)}
     rows = []
-    for label, paid in regrets.items():
+    for (label, paid), (mean, _) in zip(regrets.items(), family_estimates(family), strict=True):
         row = ratios.get(label)
-        compared = [None] * 3 if row is None else [100 * row.better, *row.quantiles[[2, 4]].tolist()]
-        rows.append((label, float(paid.mean()), float(np.median(paid)), float(paid.max()), *compared))
+        better = 100 * float((paid < regrets[base]).mean())
+        compared = [None] * 3 if row is None else [better, *row.quantiles[[2, 4]].tolist()]
+        average = plus_minus(mean.value, mean.error)
+        rows.append((label, average, float(np.median(paid)), float(paid.max()), *compared))
     columns = ("policy", "mean", "median", "largest", "better in %", "median ratio", "95 % ratio")
-    note = f"Regret over {count_text(len(family), 'instance')}; ratios to {base}, instance by instance."
-    return Table(columns, tuple(rows), title=name, notes=(note,))
+    many = count_text(len(family), "instance")
+    note = f"Regret over {many}, ± standard error; ratios to {base}, instance by instance."
+    title = textwrap.shorten(name, WIDTH, placeholder="…")
+    return Table(columns, tuple(rows), title=title, notes=(note,))
 
 
 def family_sentence(family: Sequence[CaseSummary]) -> str:
     """Return who pays least over all problems of a family, in a sentence."""
     regrets = family_regrets(family)
     base = family[0].base["policy"]
-    means = {label: float(paid.mean()) for label, paid in regrets.items()}
-    least = min(means, key=means.__getitem__)
+    found = dict(zip(regrets, family_estimates(family), strict=True))
+    least = min(found, key=lambda label: found[label][0].value)
+    mean, apart = found[least]
+    paid = plus_minus(mean.value, mean.error)
     if least == base:
-        return f"{base} pays least on average over all instances: {regret_text(means[base])}."
+        return f"{base} pays least on average over all instances: {paid}."
+    share = -apart.value / max(found[base][0].value, 1e-300)
+    hedge = "" if -apart.value > 2 * apart.error else " (which chance alone might explain)"
     better = float((regrets[least] < regrets[base]).mean())
-    share = 1 - means[least] / max(means[base], 1e-300)
     return (
-        f"{least} pays least on average over all instances: {regret_text(means[least])}, {share:.0%} less "
-        f"than {base}, and less in {better:.0%} of them."
+        f"{least} pays least on average over all instances: {paid}, {plus_minus(-apart.value, apart.error)} "
+        f"({share:.0%}) less than {base}{hedge}, and less in {better:.0%} of them."
     )
 
 

@@ -44,8 +44,8 @@ class WidthRule:
         Examples
         --------
         >>> from clusterbandits import Instance
-        >>> WidthRule("half", factor=0.5).clusters(Instance([[0.2, 0.6], [0.5]])).widths
-        (0.2, 0.0)
+        >>> WidthRule("half", factor=0.5).clusters(Instance([[0.25, 0.75], [0.5]])).widths
+        (0.25, 0.0)
         """
         if self.factor is None:
             return instance.clusters(self.given)
