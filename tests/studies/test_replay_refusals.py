@@ -103,6 +103,20 @@ def test_a_type_that_never_sees_an_arm_is_noticed() -> None:
     refused(log, "1/p averaging 1 for every arm", "for 'a'")
 
 
+def test_what_may_go_unnoticed_is_told() -> None:
+    """A share of visitors too small to be noticed: the fewer the rows, the larger it may be."""
+    shares = []
+    for rows in (6000, 60_000):
+        found = cb.replay(targeted_log(np.random.default_rng(3), rows), "kl-ucb", rounds=50)
+        share = found.to_dict()["log"]["unnoticed_share"]
+        assert f"Up to {100 * share:.2g} % of visitors" in " ".join(str(found).split())
+        shares.append(share)
+    assert shares[0] > 2 * shares[1] > 0
+    arms = np.random.default_rng(1).choice(["a", "b"], 400).tolist()
+    uniform = {"time": range(400), "arm": arms, "reward": [0, 1] * 200}
+    assert cb.replay(uniform, "kl-ucb", rounds=20).to_dict()["log"]["unnoticed_share"] is None
+
+
 @pytest.mark.parametrize("way", ["in turns", "in blocks", "twice"])
 def test_arms_must_be_drawn_row_by_row(way: str) -> None:
     place = np.arange(ROWS)

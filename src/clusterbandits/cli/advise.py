@@ -36,7 +36,6 @@ def advise(
 ) -> None:
     """Tell which widths a history makes safe, what they save, and which policy to take."""
     from clusterbandits.cli.progress_bar import progress_bar
-    from clusterbandits.errors import SimulationInterrupted
     from clusterbandits.files import check_new_file, whole_file
     from clusterbandits.serial import to_json
     from clusterbandits.studies.advice.advice import advise as ask
@@ -58,7 +57,8 @@ def advise(
                 workers=workers,
                 progress=listener,
             )
-    except SimulationInterrupted:
+    except KeyboardInterrupt:
+        typer.echo("Interrupted: nothing was written.", err=True)
         raise typer.Exit(130) from None
     if picture is not None:
         from clusterbandits.studies.advice.picture import save_arms_picture

@@ -1,18 +1,11 @@
 """``clusterbandits replay``: what policies would have earned, from a log."""
 
-import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from clusterbandits.cli.options import Family, Json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clusterbandits.studies.replay import ReplayProgress
-    from clusterbandits.studies.replay.progress import ReplayListener
 
 
 def replay(
@@ -33,7 +26,7 @@ def replay(
         ),
     ] = None,
     rounds: Annotated[
-        float | None, typer.Option(help="Rounds of an episode. Default: so many that 20 episodes fit.")
+        float | None, typer.Option(help="Rounds of an episode. Default: so many that about 20 fit.")
     ] = None,
     confidence: Annotated[float, typer.Option(help="The level of intervals.")] = 0.95,
     family: Family = None,
@@ -42,20 +35,25 @@ def replay(
     json: Json = False,
 ) -> None:
     """Tell what policies would have earned, from a log of what others chose."""
+    from clusterbandits.cli.progress_bar import replay_bar
     from clusterbandits.serial import to_json
     from clusterbandits.studies.replay import replay as run
 
-    with _bar() as listener:
-        result = run(
-            log,
-            policy or ["kl-ucb"],
-            widths=None if widths is None else _widths(widths),
-            rounds=rounds,
-            seed=seed,
-            confidence=confidence,
-            family=family or "bernoulli",
-            progress=listener,
-        )
+    try:
+        with replay_bar() as listener:
+            result = run(
+                log,
+                policy or ["kl-ucb"],
+                widths=None if widths is None else _widths(widths),
+                rounds=rounds,
+                seed=seed,
+                confidence=confidence,
+                family=family or "bernoulli",
+                progress=listener,
+            )
+    except KeyboardInterrupt:
+        typer.echo("Interrupted: nothing is kept of a replay that is not finished.", err=True)
+        raise typer.Exit(130) from None
     if json:
         print(to_json(result.to_dict(), indent=2))
         return
@@ -83,23 +81,3 @@ def _widths(text: str) -> object:
         allowed = "numbers, or each with a different name, as in red=0.03,blue=0.04"
         raise invalid("widths", "replay", allowed, text)
     return named or (values[0] if len(values) == 1 else values)
-
-
-@contextlib.contextmanager
-def _bar() -> "Iterator[ReplayListener | None]":
-    """Lend a listener that shows how many rows have passed, or None where stderr is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    rows = TextColumn("{task.description} {task.completed:,.0f} rows")
-    with Progress(rows, BarColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def listen(progress: "ReplayProgress") -> None:
-            bar.update(task, description=progress.doing, total=progress.rows, completed=progress.rows_done)
-
-        yield listen

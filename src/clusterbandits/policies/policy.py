@@ -100,7 +100,9 @@ class Policy(Online):
     def from_history(
         cls, history: Past, widths: object = None, *, label: str | None = None, **settings: object
     ) -> Self:
-        """Return a policy that knows what was tried before, to go on from there.
+        """Return a policy that knows what was tried before, to go on from there with ``ask`` and ``tell``.
+
+        On trial (``simulate``, ``replay``) it begins anew, as every policy does.
 
         Parameters
         ----------

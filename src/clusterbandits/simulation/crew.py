@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from clusterbandits.errors import ClusterBanditsError
 from clusterbandits.simulation.progress import Tally
 from clusterbandits.simulation.results import Result
 from clusterbandits.simulation.runs import play_block, play_runs
@@ -171,8 +173,8 @@ def play_all(
 ) -> Generator[Ledger, None, None]:
     """Play all blocks that ledgers miss, as many at a time as the crew takes; yield each ledger when whole.
 
-    Ledgers are asked for when there is room for them, so there may be thousands. An interruption keeps the
-    blocks that are finished.
+    Ledgers are asked for when there is room for them, so there may be thousands. Whatever ends it early keeps
+    the blocks that are finished.
 
     Parameters
     ----------
@@ -199,14 +201,9 @@ def play_all(
             for ledger in _enter_finished(waiting, crew):
                 yield ledger
         look()
-    except KeyboardInterrupt:
-        crew.stop(waiting)
-        for future, (ledger, block) in waiting.items():
-            if future.done() and not future.cancelled() and future.exception() is None:
-                ledger.enter(block, future.result(), rounds_counted=crew.counts_rounds)
-        raise
     finally:
         crew.stop(waiting)
+        _rescue(waiting, crew)
 
 
 def _pieces(ledgers: Iterable[Ledger]) -> Iterator[tuple[Ledger, Block | None]]:
@@ -221,9 +218,23 @@ def _pieces(ledgers: Iterable[Ledger]) -> Iterator[tuple[Ledger, Block | None]]:
 def _enter_finished(waiting: dict[Future[Played], tuple[Ledger, Block]], crew: Crew) -> Iterator[Ledger]:
     """Wait a moment for blocks to be finished and enter them; return the ledgers that are whole by that."""
     done, _ = wait(waiting, timeout=_LOOK, return_when=FIRST_COMPLETED)
-    for future in done:
+    # One that failed ends it all: those that did not are kept before.
+    for future in sorted(done, key=_failed):
         ledger, block = waiting[future]
         ledger.enter(block, future.result(), rounds_counted=crew.counts_rounds)
         del waiting[future]
         if ledger.complete:
             yield ledger
+
+
+def _rescue(waiting: dict[Future[Played], tuple[Ledger, Block]], crew: Crew) -> None:
+    """Keep what is finished, whatever ended it: an interruption here or in who listens, or a failure."""
+    for future, (ledger, block) in waiting.items():
+        if future.done() and not _failed(future):
+            # What cannot be written any more must not hide what went wrong first.
+            with contextlib.suppress(ClusterBanditsError):
+                ledger.enter(block, future.result(), rounds_counted=crew.counts_rounds)
+
+
+def _failed(future: Future[Played]) -> bool:
+    return future.cancelled() or future.exception() is not None

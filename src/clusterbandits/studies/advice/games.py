@@ -29,6 +29,8 @@ PLAIN = "kl-ucb"
 SAFE = "safe"
 #: How the range of a saving is taken over worlds.
 RANGE = (0.05, 0.95)
+#: With fewer, the smallest and the largest of them enclose less than nine tenths.
+FEWEST_WORLDS = 19
 
 
 @dataclass(frozen=True)

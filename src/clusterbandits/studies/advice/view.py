@@ -114,13 +114,13 @@ def candidate_table(advice: Advice) -> Table:
     """Return a row for every policy that was tried."""
     plain = advice.candidates[0].paid.value
     rows = tuple(_candidate_row(one, plain) for one in advice.candidates)
-    game = advice.game
+    game, worlds = advice.game, advice.candidates[0].world_paid.size
     bound = advice.bound
     rates = {"lower bound": bound.lower, "Clus-UCB": bound.clus_ucb, "classical": bound.classical}
     told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
     notes = (
         f"± standard error of {count_text(game.runs, 'run')} at the estimates, on the same rewards for all; "
-        f"5 %, 95 %: of the saving in {count_text(game.runs, 'plausible world')}, one run each. "
+        f"5 %, 95 %: of the saving in {count_text(worlds, 'plausible world')}, one run each. "
         "Every run begins anew, without the history.",
         "spans, midway: the estimated spans and half way to them. They show what narrower widths would "
         "bring, and are not safe.",

@@ -49,14 +49,15 @@ def replay(
         The path of a CSV file, a frame, or columns by name: time (never going backwards), arm, reward, and
         perhaps propensity (the chance that this arm had to be shown in this row) and group.
     policies
-        A policy or a list of them, or their names, as ``"clus-ucb:a=5"``.
+        A policy or a list of them, or their names, as ``"clus-ucb:a=5"``. Each begins anew in every episode:
+        what one was told before, as by ``from_history``, is left alone.
     widths
         What policies given by name know of groups: one width, one for every group in the order in which they
         first appear, or a mapping. They must come from elsewhere than this log.
     groups
         The arms of every group, as ``Clusters`` takes them; by default what the log's column says.
     rounds
-        Rounds of an episode; by default as many as leave 20 episodes.
+        Rounds of an episode; by default as many as leave about 20 episodes.
     seed
         Decides all chance, together with a policy's label and the number of the episode.
     confidence

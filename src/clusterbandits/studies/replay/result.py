@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from clusterbandits.simulation.statistics import count_text, plus_minus
+from clusterbandits.studies.replay.trust import unnoticed
 from clusterbandits.tables import Table, cell
 from clusterbandits.validate import invalid
 
@@ -136,6 +137,7 @@ class ReplayResult:
                 "rows": log.rows,
                 "usable": self.usable,
                 "smallest_propensity": None if log.least is None else float(log.least.min()),
+                "unnoticed_share": unnoticed(log),
                 "reward": log.mean,
                 "standard_error": log.error,
                 "arms": self.arm_table().records(),
@@ -168,6 +170,12 @@ class ReplayResult:
             f"Its own choices earned {plus_minus(log.mean, log.error)}; its best arm in hindsight, "
             f"{log.arms[best]}, {paid}, which flatters it: it was picked for that.",
         ]
+        share = unnoticed(log)
+        if share is not None:
+            notes.append(
+                f"Propensities agree with what was shown. Up to {100 * share:.2g} % of visitors, never shown "
+                "some arm, would go unnoticed; the interval does not know of them."
+            )
         if len(self.labels) > 1:
             notes.insert(0, f"more: than {self.labels[0]}, compared episode by episode.")
         notes += [note for note in map(self._doubts, self.labels) if note]

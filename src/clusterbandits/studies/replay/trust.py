@@ -49,18 +49,31 @@ def _check_uniform(source: Source, found: Survey) -> None:
 
 def _check_propensities(source: Source, found: Survey, least: NDArray[np.float64]) -> None:
     """Compare Σ 1{arm}/p over the rows with their number."""
-    n = found.rows
-    average = found.weights / n
-    variance = np.maximum(found.squared_weights / n - average * average, 0.0) * n / max(n - 1, 1)
-    doubt = math.log(2.0 * len(found.arms) / LEVEL)
-    room = np.sqrt(2.0 * variance * doubt / n) + 7.0 * doubt / (3.0 * least * max(n - 1, 1))
-    wrong = np.abs(average - 1.0) - room
+    average = found.weights / found.rows
+    wrong = np.abs(average - 1.0) - _room(found, least)
     arm = int(wrong.argmax())
     if wrong[arm] > 0.0:
         raise source.refuse(
             "have propensities that agree with how often arms are shown, 1/p averaging 1 for every arm",
             f"{average[arm]:.3g} for {found.arms[arm]!r}",
         )
+
+
+def _room(found: Survey, least: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far from 1 the average of 1{arm}/p may be for chance alone."""
+    n = found.rows
+    average = found.weights / n
+    variance = np.maximum(found.squared_weights / n - average * average, 0.0) * n / max(n - 1, 1)
+    doubt = math.log(2.0 * len(found.arms) / LEVEL)
+    return np.asarray(np.sqrt(2.0 * variance * doubt / n) + 7.0 * doubt / (3.0 * least * max(n - 1, 1)))
+
+
+def unnoticed(found: Survey) -> float | None:
+    """Return the share of visitors that may have had no chance to see some arm without its being noticed.
+
+    None for a log without propensities, which is believed to be uniform.
+    """
+    return None if found.least is None else min(1.0, float(_room(found, found.least).max()))
 
 
 class Order:

@@ -53,8 +53,7 @@ class StudyPlay:
     ) -> None:
         self._study, self._folder = study, folder
         self._crew = crew_of(workers, executor, "run")
-        self._games: dict[int, Game] = {}
-        self._open: dict[int, Ledger] = {}
+        self._open: dict[Ledger, Game] = {}
         self.runs = count_runs(study)
         self._runs_done = 0
         #: Runs that had been played before.
@@ -66,8 +65,7 @@ class StudyPlay:
         wanted = {case.name: self._count(case) for case in self._study.cases}
         look = _nothing if listener is None else lambda: listener(self._progress())
         for ledger in play_all(self._ledgers(), self._crew, look):
-            game = self._games.pop(id(ledger))
-            del self._open[id(ledger)]
+            game = self._open.pop(ledger)
             self._runs_done += self._study.runs
             found = parts.setdefault(game.case.name, {})
             found[game.label] = game, ledger.result("run")
@@ -82,13 +80,13 @@ class StudyPlay:
         for game in all_games(self._study):
             ledger = open_ledger(game.plan, self._folder / "runs" / game.folder, pieces)
             self.stored += ledger.tally.progress().runs_done
-            self._games[id(ledger)], self._open[id(ledger)] = game, ledger
+            self._open[ledger] = game
             yield ledger
 
     def _progress(self) -> StudyProgress:
-        under_way = [ledger.tally.progress() for ledger in list(self._open.values())]
+        under_way = [ledger.tally.progress() for ledger in self._open]
         part = sum(one.rounds_done / max(one.rounds, 1) * one.runs for one in under_way)
-        case = next((game.case.name for game in self._games.values()), "")
+        case = next((game.case.name for game in self._open.values()), "")
         return StudyProgress(self._runs_done + part, self.runs, self.stored, case)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from clusterbandits.bounds import RegretBound, regret_bound
 from clusterbandits.report.ratio_panel import ratio_rows
@@ -92,12 +93,21 @@ def case_sentence(summary: CaseSummary) -> str:
         return f"{base['policy']} pays least on average: {paid}."
     less = plus_minus(-least["difference"], least["difference_error"])
     share = -least["difference"] / max(base["regret"], 1e-300)
-    sure = -least["difference"] > 2 * least["difference_error"]
-    hedge = "" if sure else ", which chance alone might explain"
+    others = len(summary.rows) - 1
+    hedge = (
+        ""
+        if _is_clear(-least["difference"], least["difference_error"], base["runs"], others)
+        else ", which chance alone might explain"
+    )
     return (
         f"{least['policy']} pays least on average: {paid}, {less} ({share:.0%}) less than "
         f"{base['policy']}{hedge}."
     )
+
+
+def _is_clear(less: float, error: float, runs: int, others: int) -> bool:
+    """Tell whether the best of some policies pays less beyond chance: 95 % over all of them (Bonferroni)."""
+    return bool(less > stdtrit(runs - 1, 1 - 0.025 / max(others, 1)) * error)
 
 
 def overview_table(study: Study, summaries: Sequence[CaseSummary]) -> Table:
@@ -176,7 +186,8 @@ def family_sentence(family: Sequence[CaseSummary]) -> str:
     if least == base:
         return f"{base} pays least on average over all instances: {paid}."
     share = -apart.value / max(found[base][0].value, 1e-300)
-    hedge = "" if -apart.value > 2 * apart.error else " (which chance alone might explain)"
+    sure = _is_clear(-apart.value, apart.error, family[0].base["runs"], len(found) - 1)
+    hedge = "" if sure else " (which chance alone might explain)"
     better = float((regrets[least] < regrets[base]).mean())
     return (
         f"{least} pays least on average over all instances: {paid}, {plus_minus(-apart.value, apart.error)} "
