@@ -241,11 +241,15 @@ def run_process(*arguments: str, **environment: str) -> Any:
     return subprocess.run(command, capture_output=True, check=False, env=os.environ | environment)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["bound", "--help"], ["paper", "-h"], ["--version"]])
+COMMANDS = ("advise", "bound", "example", "paper", "policies", "replay", "run", "simulate")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "-h"] for name in COMMANDS), ["--version"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     found = run_process("-X", "importtime", "-m", "clusterbandits", *arguments)
     assert found.returncode == 0
     assert found.stdout
+    assert max(map(len, found.stdout.decode().splitlines())) <= 80
     imported = {line.rpartition(b"|")[2].strip().partition(b".")[0] for line in found.stderr.splitlines()}
     assert b"typer" in imported
     assert not imported & {b"numba", b"scipy", b"matplotlib", b"numpy"}

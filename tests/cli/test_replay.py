@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +11,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.cli.main import run
+from tests.cli.terminal import bar_of
 from tests.studies.replayed import targeted_log, uniform_log
 
 
@@ -122,29 +119,4 @@ def test_a_missing_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
 
 
 def test_the_bar_is_for_terminals_only(log: Path) -> None:
-    command = [sys.executable, "-m", "clusterbandits", "replay", str(log)]
-    leader, follower = pty.openpty()
-    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=follower, check=True, text=True)
-    os.close(follower)
-    shown = os.read(leader, 10**6).decode()
-    os.close(leader)
-    assert " rows" in shown
-    quiet = subprocess.run(command, capture_output=True, check=True, text=True)
-    assert quiet.stderr == ""
-    assert quiet.stdout == ran.stdout
-
-
-def test_help_is_instant(tmp_path: Path) -> None:
-    program = """
-import sys
-from clusterbandits.cli.main import run
-try:
-    run(["replay", "--help"])
-except SystemExit:
-    pass
-print([name for name in ("numba", "pandas", "pyarrow", "scipy", "matplotlib") if name in sys.modules])
-"""
-    command = [sys.executable, "-c", program]
-    ran = subprocess.run(command, capture_output=True, check=True, text=True, cwd=tmp_path)
-    assert ran.stdout.splitlines()[-1] == "[]"
-    assert max(map(len, ran.stdout.splitlines())) <= 80
+    assert " rows" in bar_of("replay", str(log))

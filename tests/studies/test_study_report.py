@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import sync_playwright
 
 from clusterbandits.simulation.statistics import plus_minus
 from clusterbandits.studies.study.run import StudyReport, run_study
@@ -24,11 +21,8 @@ from clusterbandits.studies.study.summary import (
     family_table,
     overview_table,
 )
+from tests.browser import needs_browser, opened_browser, opened_page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-#: Where set, a machine without a browser fails instead of passing over these tests.
-REQUIRED = "CLUSTERBANDITS_BROWSER_REQUIRED"
 BOTH = 'policies = ["kl-ucb", "clus-ucb"]\nhorizon = 100\nruns = 3\n'
 ONE = "[[instances]]\nmeans = [[0.1, 0.6], [0.3]]\n"
 DRAWN = "[[instances]]\nname = 'drawn'\n[instances.random]\ngroups = 2\narms = 2\nspan = 0.1\n"
@@ -215,13 +209,8 @@ def test_pulls_are_predicted_with_the_widths_of_the_policy_that_is_shown(tmp_pat
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None and not os.environ.get(REQUIRED):
-        pytest.skip("no chromium on this machine")
-    assert CHROMIUM is not None, f"{REQUIRED} is set, but there is no chromium"
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with opened_browser() as opened:
         yield opened
-        opened.close()
 
 
 LARGE = """
@@ -250,20 +239,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> StudyReport:
     return played(LARGE + DRAWN, tmp_path_factory.mktemp("large"))
 
 
+@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_opens_without_errors_or_sideways_scrolling(
     browser: Any, large: StudyReport, width: int
 ) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 800})
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto((large.folder / "index.html").as_uri())
-    assert said == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page = opened_page(browser, large.folder / "index.html", width)
     assert page.locator("section#overview").count() == 1
     shown = page.locator("svg.picture").all()
     assert len(shown) == len(pictures(large)) == 4 + 5 + 1
