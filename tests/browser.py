@@ -33,7 +33,7 @@ def opened_browser() -> Iterator[Any]:
 
 
 def opened_page(browser: Any, file: Path, width: int) -> Any:
-    """Return a page that opened without complaint, asked for nothing else, and needs no sideways scrolling."""
+    """Return a page that opened without complaint, asked for nothing else, and is not wider than that."""
     page = browser.new_page(viewport={"width": width, "height": 800})
     said: list[str] = []
     asked: list[str] = []
