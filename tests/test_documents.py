@@ -80,6 +80,8 @@ def test_the_measured_promises_are_kept() -> None:
         "paper, warm compile cache": 45,
         "paper, most memory": 600,
         "paper --beyond, its own policies not yet compiled": 900,
+        "1,000 instances, 80,000 runs of 10⁵ rounds": 3600,
+        "1,000 instances, most memory": 1000,
         "replay of 10⁷ rows, two policies": 60,
         "replay of 10⁷ rows, most memory": 450,
         "replay, memory of 10⁷ rows over 10⁶": 1.2,
