@@ -78,7 +78,7 @@ def test_store_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
         (("--seed", "-1"), "'seed'"),
         (("--workers", "0"), "'workers'"),
         (("--policy", "kl-ucb", "--policy", "kl-ucb"), "'policies'"),
-        (("--plot", "regret.txt"), "'file'"),
+        (("--plot", "regret.txt"), "'plot'"),
         (("--plot", "nowhere/regret.png"), "nowhere"),
     ],
 )
@@ -100,13 +100,9 @@ def test_ctrl_c_shows_what_is_done(tmp_path: Path) -> None:
         "clusterbandits",
         "simulate",
         PROBLEM,
-        "--horizon",
-        "1e12",
-        "--runs",
-        "4000",
     ]
     child = subprocess.Popen(
-        [*command, "--horizon", "1e12", "--runs", "4000", "--store", str(store)],
+        [*command, "--horizon", "1e12", "--runs", "1600", "--store", str(store)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -124,6 +124,7 @@ def test_other_workers_are_refused_by_name(tmp_path: Path) -> None:
             assert len(told) == 1
             with pytest.raises(MachinesError, match="Got 1 that died over the same runs"):
                 executor.submit(os._exit, 1).result(60)
+            told[0].wait(60)
             cluster.have_workers(0)
             cluster.add_worker(PYTHONPATH=impostor(tmp_path, "numpy"))
             with pytest.raises(MachinesError, match=rf"must have numpy {numpy}, .* Got numpy 99.0 instead"):

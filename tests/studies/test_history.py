@@ -108,7 +108,7 @@ WRONG = [
     (changed(trials=[40, 1e17, 0, 10]), "Got 1e+17 in row 2"),
     (changed(trials=[6e14, 6e14, 0, 10]), "at most 1e+15 trials in all. Got 1.2e+15"),
     (changed(arm=["a", "b", "a", "d"]), "have every arm once, in one row. Got 'a' in rows 1 and 3"),
-    (changed(arm=["a", "", "c", "d"]), "a name in its column 'arm'. Got '' in row 2"),
+    (changed(arm=["a", "", "c", "d"]), "a text in its column 'arm'. Got '' in row 2"),
     ({"arm": [], "group": [], "trials": [], "successes": []}, "have at least one row. Got none"),
     ({"arm": ["a"], "group": ["x"], "reward": [2]}, "0 or 1 in its column 'reward'. Got 2 in row 1"),
     ({"arm": ["a", "a"], "group": ["x", "y"], "reward": [1, 0]}, "'a' in 'x' and, in row 2, in 'y'"),
