@@ -118,17 +118,20 @@ def test_a_study_follows_from_the_advice(capsys: pytest.CaptureFixture[str], tmp
     (tmp_path / "data").mkdir()
     file, study = tmp_path / "data" / 'his "tory".csv', tmp_path / "next.toml"
     file.write_text(GOOD.replace("red", 'r "é"'))
-    call(capsys, "advise", str(file), *SMALL, "--study", str(study))
+    err = call(capsys, "advise", str(file), *SMALL, "--study", str(study))[2]
+    assert err == f"Wrote {study}. Next: clusterbandits run {study}\n"
     found = read_study(study)
     advice = cb.advise(file, horizon=1e3, runs=4)
     (case,) = found.cases
     assert case.instance == advice.history.instance()
-    safe, exact = case.rules
+    (safe,) = case.rules
     assert safe.clusters(case.instance) == advice.clusters()
-    assert exact.clusters(case.instance).widths == case.instance.spans
     assert advice.recommended in [entrant.text for entrant in found.entrants]
     before = study.read_text()
     code, out, err = call(capsys, "advise", str(file), *SMALL, "--study", str(study))
     assert (code, out) == (2, "")
     assert "must be a file that does not exist yet" in err
     assert study.read_text() == before
+    code, _, err = call(capsys, "advise", str(file), *SMALL, "--study", str(tmp_path / "next.txt"))
+    assert (code, "a file name that ends in .toml" in err) == (2, True)
+    assert not (tmp_path / "next.txt").exists()

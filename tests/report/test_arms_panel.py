@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from clusterbandits.report.arms_panel import ArmsGroup, arms_panel
+from clusterbandits.report.sheet import WIDTH, text_width
 from tests.report.drawn import axes_of, words
 
 
@@ -51,6 +52,15 @@ def test_every_arm_is_drawn_once_with_its_interval() -> None:
     left, right = axes.get_xlim()
     assert left < 0.25
     assert right > 0.75
+
+
+def test_a_long_name_is_cut_and_its_width_is_not() -> None:
+    name = "Spring 2026, returning visitors, all regions but the north and the islands, mobile only"
+    shown = words(arms_panel([group(name, [0.7, 0.6], 0.2)], name="x"))
+    (heading,) = [text for text in shown if "width 0.2" in text]
+    assert heading.startswith("Spring 2026, returning")
+    assert heading.endswith("…: width 0.2")
+    assert text_width(heading, "bold") < WIDTH
 
 
 def test_words_say_what_is_there() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from clusterbandits import InvalidInputError
+from clusterbandits.report.sheet import WIDTH, text_width
 from clusterbandits.report.spans_panel import span_rows, spans_panel
 from tests.report.drawn import axes_of, words
 
@@ -99,6 +100,17 @@ def test_labels_that_would_overlap_are_left_out() -> None:
     shown = words(spans_panel([np.linspace(0.2, 0.8, 200).tolist()], ["only"], name="x"))
     numbers = [text for text in shown if text.isdecimal() and int(text) > 1]
     assert 5 < len(numbers) < 60
+
+
+def test_labels_of_the_outermost_arms_stay_in_the_picture() -> None:
+    names = ["a long name of an arm at the left", "and another at the right end"]
+    axes = axes_of(spans_panel, [[0.2, 0.8]], ["only"], labels=[names])
+    for text in axes.texts:
+        if text.get_text() in names:
+            middle = axes.transData.transform(text.get_position())[0] / axes.figure.dpi * 25.4
+            half = text_width(text.get_text()) / 2
+            assert 0 <= middle - half < middle + half <= WIDTH
+    assert set(names) <= {text.get_text() for text in axes.texts}
 
 
 def test_equal_data_make_equal_pictures() -> None:

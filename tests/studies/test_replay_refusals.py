@@ -160,7 +160,7 @@ def test_policies_need_what_they_use() -> None:
     for name in ("clus-ucb", "tlp-mean", "tlp-max", "tsc", "ucbc", "hier-ts"):
         refused(bare, "'groups'", "a column 'group'", name, policies=name)
     refused(log_of(), "'widths'", "from elsewhere than this log", policies=["kl-ucb", "clus-ucb"])
-    refused(bare, "'widths'", "left out where", widths=0.1)
+    refused(bare, "'widths'", "a column 'group' in the log", widths=0.1)
     refused(log_of(), "'widths'", widths=[0.1, 0.2, 0.3])
     refused(log_of(), "'widths'", widths={"red": 0.1})
     refused(bare, "'arms' parameter of groups", "none for 'd'", groups=[["a", "b"], ["c"]])

@@ -20,7 +20,7 @@ def advise(
     confidence: Annotated[float, typer.Option(help="That all widths are wide enough.")] = 0.95,
     runs: Annotated[
         int | None,
-        typer.Option(help="Runs, and plausible worlds. Default: 32, fewer for over 200 arms."),
+        typer.Option(help="Runs, and plausible worlds, 19 at least. Default: 32, fewer for over 200 arms."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads. Default: one for every core.")] = None,
@@ -39,12 +39,15 @@ def advise(
     from clusterbandits.files import check_new_file, whole_file
     from clusterbandits.serial import to_json
     from clusterbandits.studies.advice.advice import advise as ask
+    from clusterbandits.validate import invalid
 
     if picture is not None:
         from clusterbandits.report.picture import check_picture_file
 
         check_picture_file(picture, "picture", "advise")
     if study is not None:
+        if study.suffix != ".toml":
+            raise invalid("study", "advise", "a file name that ends in .toml", str(study))
         check_new_file(study, "study", "advise")
     try:
         with progress_bar() as listener:
@@ -64,9 +67,11 @@ def advise(
         from clusterbandits.studies.advice.picture import save_arms_picture
 
         save_arms_picture(found, picture)
+        typer.echo(f"Wrote {picture}.", err=True)
     if study is not None:
         from clusterbandits.studies.advice.follow_up import study_text
 
         with whole_file(study) as unfinished:
-            unfinished.write_text(study_text(found, Path(history), study.parent), encoding="utf-8")
+            unfinished.write_text(study_text(found, Path(history), study), encoding="utf-8")
+        typer.echo(f"Wrote {study}. Next: clusterbandits run {study}", err=True)
     print(to_json(found.to_dict(), indent=2) if json else found)

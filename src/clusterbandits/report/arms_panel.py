@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import Entry, panel, text_width
+from clusterbandits.report.sheet import WIDTH, Entry, panel, shortened, text_width
 from clusterbandits.report.style import BLUE, LETTERS, VERMILLION, dress, number_text, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import cell
@@ -58,10 +58,10 @@ class ArmsGroup:
         low = min(max(0.0, middle - self.width / 2), max(0.0, 1.0 - self.width))
         return low, min(1.0, low + self.width)
 
-    @property
-    def text(self) -> str:
-        """The group as the picture calls it."""
-        return f"{self.name}: width {cell(self.width)}" if len(self.labels) > 1 else self.name
+    def heading(self, room: float) -> str:
+        """Return the group and its width in so many millimetres; a long name is cut, the width is not."""
+        width = f": width {cell(self.width)}" if len(self.labels) > 1 else ""
+        return shortened(self.name, room - text_width(width, "bold"), "bold") + width
 
 
 def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Picture:
@@ -85,7 +85,9 @@ def arms_figure(groups: Sequence[ArmsGroup], title: str = "") -> Figure:
     labelled = arms <= _MOST_LABELLED
     row = _LABELLED if labelled else min(_BARE, _MOST_TALL / arms)
     height = sum(_HEAD + _FOOT + row * len(group.labels) for group in groups)
-    longest = max((text_width(_short(label)) for group in groups for label in group.labels), default=0.0)
+    longest = max(
+        (text_width(shortened(label, _MOST_LABEL)) for group in groups for label in group.labels), default=0.0
+    )
     with settings():
         left = longest + 3.5 if labelled else _BARE_LEFT
         figure, axes = panel(height, _legend(groups), title, left=left)
@@ -100,9 +102,10 @@ def arms_figure(groups: Sequence[ArmsGroup], title: str = "") -> Figure:
 
 
 def _draw(group: ArmsGroup, axes: Axes, top: float, row: float, labelled: bool) -> None:
+    room = axes.get_position().width * WIDTH
     across = axes.get_yaxis_transform()
     words: dict[str, Any] = {"transform": across, "va": "center_baseline", "parse_math": False}
-    axes.text(0.0, top + _HEAD / 2 + 0.3, group.text, weight="bold", **words)
+    axes.text(0.0, top + _HEAD / 2 + 0.3, group.heading(room), weight="bold", **words)
     rows = top + _HEAD + row * (np.arange(len(group.labels)) + 0.5)
     low, high = group.band
     if len(group.labels) > 1:
@@ -117,15 +120,7 @@ def _draw(group: ArmsGroup, axes: Axes, top: float, row: float, labelled: bool) 
         axes.plot(group.means[part], rows[part], **look)
     if labelled:
         for label, y in zip(group.labels, rows, strict=True):
-            axes.text(-0.012, y, _short(label), ha="right", **words)
-
-
-def _short(label: str) -> str:
-    """Return a label, cut where it is too long."""
-    if text_width(label) <= _MOST_LABEL:
-        return label
-    letters = next(k for k in range(len(label) - 1, 0, -1) if text_width(label[:k] + "…") <= _MOST_LABEL)
-    return label[:letters] + "…"
+            axes.text(-0.012, y, shortened(label, _MOST_LABEL), ha="right", **words)
 
 
 def _limits(groups: Sequence[ArmsGroup]) -> tuple[float, float]:

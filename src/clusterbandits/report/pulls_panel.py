@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import Entry, folded, panel, text_width
+from clusterbandits.report.sheet import Entry, panel, shortened, text_width
 from clusterbandits.report.style import (
     LETTERS,
     Look,
@@ -242,9 +242,9 @@ def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
     heads = [place - 1 for place, first in zip(places.tolist(), _firsts(view), strict=True) if first]
     clusters = list(dict.fromkeys(view.clusters))
     room = _room(view) - _BESIDE_NAMES
-    names = [_shortened(text, room, "bold") for text in clusters]
+    names = [shortened(text, room, "bold") for text in clusters]
     if _named(view):
-        names += [_shortened(text, room) for text in view.arms]
+        names += [shortened(text, room) for text in view.arms]
         axes.hlines(places, 0, 1, "#EEEEEE", linewidth=0.6, transform=axes.get_yaxis_transform(), zorder=1)
     axes.set_yticks([*heads, *places][: len(names)], names)
     for k, tick in enumerate(axes.get_yticklabels()):
@@ -254,11 +254,6 @@ def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
         axes.axhline(head - 0.5, color="#B0B0B0", linewidth=0.6)
     if not view.arms:
         axes.text(0.5, 0.5, "every arm is best", ha="center", va="center", transform=axes.transAxes)
-
-
-def _shortened(text: str, room: float, weight: str = "normal") -> str:
-    lines = folded(text, room + 0.01, weight)
-    return text if len(lines) < 2 else f"{lines[0][:-1]}…"
 
 
 def _alt(view: PullsView, title: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import Entry, folded, panel, text_width
+from clusterbandits.report.sheet import Entry, panel, shortened, text_width
 from clusterbandits.report.style import LETTERS, dress, looks, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.validate import invalid
@@ -92,7 +92,7 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
     look = looks(regrets)
     words = f"Regret over that of {base}, in {count_text(rows[0].instances, 'instance')}"
     legend = [[Entry("tick: median; thick: half of the instances; thin: 90 %")]]
-    labels = [_short(row.label) for row in rows]
+    labels = [shortened(row.label, _ROOM) for row in rows]
     left = max(map(text_width, labels)) + 4
     with settings():
         figure, axes = panel(_ROW * (len(rows) + 0.5), legend, title, words, left=left)
@@ -104,11 +104,6 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
         axes.tick_params(axis="y", length=0)
         _scale(axes, rows)
         return picture(figure, name, _alt(rows, base, title))
-
-
-def _short(label: str) -> str:
-    lines = folded(label, _ROOM - text_width("…"))
-    return label if text_width(label) <= _ROOM else f"{lines[0]}…"
 
 
 def _bar(axes: Axes, y: float, quantiles: Floats, colour: str) -> None:

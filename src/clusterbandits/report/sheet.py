@@ -170,3 +170,17 @@ def folded(text: str, room: float, weight: str = "normal") -> list[str]:
         if all(text_width(line, weight) <= room for line in lines):
             return lines
     return textwrap.wrap(text, 1)
+
+
+def shortened(text: str, room: float, weight: str = "normal") -> str:
+    """Return text, cut where it is wider than so many millimetres.
+
+    Examples
+    --------
+    >>> shortened("red", 20), shortened("Spring campaign in the north", 20)
+    ('red', 'Spring cam…')
+    """
+    if text_width(text, weight) <= room + _ROUNDING:
+        return text
+    cut = (text[:k].rstrip() + "…" for k in range(len(text) - 1, 0, -1))
+    return next((one for one in cut if text_width(one, weight) <= room), "…")

@@ -256,9 +256,12 @@ def _label(row: SpanRow, axes: Axes, y: float) -> None:
     for mean in np.unique(row.means):
         text = ", ".join(row.labels[k] for k in np.flatnonzero(row.means == mean))
         half = text_width(text) / 2
-        if (mean - low) * scale - half > reached:
-            axes.text(mean, y, text, ha="center", va="center_baseline", parse_math=False)
-            reached = (mean - low) * scale + half + 0.8
+        # Above its arm, unless the picture ends before the label does.
+        ends = half + 0.5 - _LEFT, WIDTH - _LEFT - half - 0.5
+        place = max(ends[0], min((mean - low) * scale, ends[1]))
+        if place - half > reached:
+            axes.text(low + place / scale, y, text, ha="center", va="center_baseline", parse_math=False)
+            reached = place + half + 0.8
 
 
 def _bracket(row: SpanRow, axes: Axes, y: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
 
 _POLICIES = ("kl-ucb", "clus-ucb", "clus-opt", "clus-ucb-hedged")
 _RUNS = 48
+_WIDE = 100
 
 
-def study_text(advice: Advice, table: Path, folder: Path) -> str:
+def study_text(advice: Advice, table: Path, study: Path) -> str:
     """Return a study that plays the policies with the safe widths against the estimated means.
 
     Parameters
@@ -26,14 +28,14 @@ def study_text(advice: Advice, table: Path, folder: Path) -> str:
         What ``advise`` returned.
     table
         The file of the history.
-    folder
-        Where the study will be: its path of the table begins there.
+    study
+        The file that the study will be: the path of the table begins at its folder.
 
     Examples
     --------
     >>> from clusterbandits import advise
     >>> rows = {"arm": ["a", "b"], "group": ["x", "y"], "trials": [50, 50], "successes": [5, 20]}
-    >>> text = study_text(advise(rows, horizon=100, runs=2), Path("ads.csv"), Path("."))
+    >>> text = study_text(advise(rows, horizon=100, runs=2), Path("ads.csv"), Path("next.toml"))
     >>> print(text.partition("policies")[2])
      = ["kl-ucb", "clus-ucb", "clus-opt", "clus-ucb-hedged"]
     <BLANKLINE>
@@ -47,10 +49,11 @@ def study_text(advice: Advice, table: Path, folder: Path) -> str:
     groups = { "x" = 0, "y" = 0 }
     ...
     """
-    path = Path(os.path.relpath(table, folder)).as_posix()
+    path = Path(os.path.relpath(table, study.parent)).as_posix()
+    said = f"Recommended: {advice.recommended}. {advice.reason}"
     widths = ", ".join(f"{_text(name)} = {_number(width)}" for name, width in advice.widths.items())
-    return f"""# Made by: clusterbandits advise. Run it:  clusterbandits run
-# Recommended: {advice.recommended}. {advice.reason}
+    return f"""# Made by: clusterbandits advise. Run it:  clusterbandits run {study.name}
+{textwrap.fill(said, _WIDE, initial_indent="# ", subsequent_indent="# ")}
 
 title = {_text(f"What {table.stem} advises")}
 horizon = {advice.game.horizon}
@@ -67,9 +70,9 @@ table = {_text(path)}
 name = "safe"
 groups = {{ {widths} }}
 
-# The estimated spans: what would be saved if they were known to be true.
-[[instances.widths]]
-factor = 1.0
+# Other widths to compare with; the estimated spans, factor = 1.0, are not safe.
+# [[instances.widths]]
+# factor = 2.0
 """
 
 

@@ -124,7 +124,8 @@ def candidate_table(advice: Advice) -> Table:
         "Every run begins anew, without the history.",
         "spans, midway: the estimated spans and half way to them. They show what narrower widths would "
         "bring, and are not safe.",
-        f"Bounds per log n, at the estimates with the safe widths: {told}.",
+        f"Bounds per log n, at the estimates with the safe widths: {told}. They say how fast regret grows in "
+        "the long run, not how large it is at this horizon.",
     )
     columns = ("policy", "widths", "regret", "saving", "saving %", "5 %", "95 %")
     return Table(columns, rows, title=f"Regret after {count_text(game.horizon, 'round')}", notes=notes)

@@ -83,8 +83,8 @@ def _clusters(found: Survey, groups: object, widths: object) -> Clusters:
     if found.groups is not None:
         return Clusters.from_labels(found.groups, told, found.arms)
     if widths is not None:
-        allowed = "left out where neither a column 'group' nor 'groups' says who belongs together"
-        raise invalid("widths", "replay", allowed, widths)
+        allowed = "given with groups: a column 'group' in the log, or 'groups' from Python"
+        raise invalid("widths", "replay", allowed, Described("no groups"))
     return Clusters({"all arms": found.arms}, math.inf)
 
 

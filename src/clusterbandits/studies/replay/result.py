@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+#: Episodes of fewer rounds an arm say little of what a policy learns.
+_ROUNDS_AN_ARM = 20
+
+
 class Estimate(NamedTuple):
     """A mean over independent episodes with its confidence interval."""
 
@@ -175,6 +179,11 @@ class ReplayResult:
             notes.append(
                 f"Propensities agree with what was shown. Up to {100 * share:.2g} % of visitors, never shown "
                 "some arm, would go unnoticed; the interval does not know of them."
+            )
+        if self.rounds < _ROUNDS_AN_ARM * len(log.arms):
+            short = f"Episodes of {count_text(self.rounds, 'round')} are short for {len(log.arms)} arms"
+            notes.append(
+                f"{short}: policies have hardly begun to learn. Longer ones, or more rows, tell more."
             )
         if len(self.labels) > 1:
             notes.insert(0, f"more: than {self.labels[0]}, compared episode by episode.")

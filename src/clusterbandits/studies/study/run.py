@@ -36,9 +36,10 @@ MARK = "_study.json"
 _MARKED = '{"format":"clusterbandits study 1"}\n'
 #: Problems that get pictures of their own.
 _MOST_SECTIONS = 24
-_LEGEND = (
-    "Bands and ± hold what chance leaves open in the mean of all runs. Lines of bounds have the right slope "
-    "per log n and begin on the curve they belong to: bounds say how fast regret grows, not how large it is."
+_BANDS = "Bands and ± hold what chance leaves open in the mean of all runs."
+_BOUNDS = (
+    "Lines of bounds have the right slope per log n and begin on the curve they belong to: bounds say how "
+    "fast regret grows, not how large it is."
 )
 
 
@@ -129,8 +130,11 @@ def _write(report: StudyReport, sections: Sequence[Section]) -> None:
     drawn = [family_section(place, name, family) for place, (name, family) in enumerate(families.items())]
     alone = [one for one in summaries if not one.drawn]
     tables = (overview_table(study, summaries),) if alone else ()
-    text = (_conditions(report), *([_LEGEND] if sections else []))
-    overview = Section("overview", "Overview", text=text, tables=tables)
+    text = [_conditions(report)]
+    if sections:
+        one_way = any(len(case.rules) == 1 for case in study.cases if not case.drawn)
+        text.append(f"{_BANDS} {_BOUNDS}" if one_way else _BANDS)
+    overview = Section("overview", "Overview", text=tuple(text), tables=tables)
     page = Page(
         title=study.title,
         lead=study.note,
