@@ -135,6 +135,12 @@ def test_what_is_wrong_in_memory(table: object, sentence: str) -> None:
         (b"arm,trials\na,1_0\n", "Got '1_0' in row 1"),
         (b'arm,trials\na,"1,000"\n', "Got '1,000' in row 1"),
         (b"arm,trials\na,\n", "Got '' in row 1"),
+        (
+            b"arm;trials\na;1,5\n",
+            "a plain number, as 1000 or 0.5, in its column 'trials'. Got '1,5' in row 1",
+        ),
+        (b'arm,trials\na,"1,000"\n', "a plain number, as 1000 or 0.5, in its column 'trials'. Got '1,000'"),
+        (b"arm,trials\na,3.1 %\n", "a plain number, as 1000 or 0.5, in its column 'trials'. Got '3.1 %'"),
         (b"arm,trials\n\xe4,3\n", "be text in UTF-8"),
         (b"arm,trials\na\0,3\n", "be text in UTF-8"),
         ("arm,trials\na,3\n".encode("utf-16"), "be text in UTF-8"),

@@ -135,8 +135,14 @@ def test_what_is_wrong_is_said_in_one_sentence(table: Any, sentence: str) -> Non
         (b"\n\n", "an empty"),
         (b"arm,group,trials,successes\n", "have at least one row. Got none"),
         (b"arm,group,trials,successes\na,x,3,1\nb,x,4\n", "4 cells in every row. Got 3 in row 2"),
-        ("arm,group,trials,successes\nä,x,3,1\n".encode("latin-1"), "be text in UTF-8. Got other bytes"),
-        ("arm,group,trials,successes\na,x,3,1\n".encode("utf-16"), "be text in UTF-8. Got other bytes"),
+        (
+            "arm,group,trials,successes\nä,x,3,1\n".encode("latin-1"),
+            "be text in UTF-8, which spreadsheets save as 'CSV UTF-8'. Got other bytes",
+        ),
+        (
+            "arm,group,trials,successes\na,x,3,1\n".encode("utf-16"),
+            "be text in UTF-8, which spreadsheets save as 'CSV UTF-8'. Got other bytes",
+        ),
         (
             b"arm,group,trials,successes\na,x,3,one\n",
             "in its column 'successes'. Got 'one' in row 1",

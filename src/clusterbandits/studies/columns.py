@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _BLOCK = 2**20
 _ROW = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _DELIMITERS = ",;\t"
+#: What spreadsheets offer beside their own format and their own letters.
+_UTF8 = "be text in UTF-8, which spreadsheets save as 'CSV UTF-8'"
+#: Numbers as people and spreadsheets write them: 1,000 and 0,5 and 3 %.
+_DRESSED = re.compile(r"(?=.*[,'%\s])[+-]?[\d.,'\s]*\d[\d.,'\s]*%?")
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -136,7 +140,7 @@ class Source:
             reason = (getattr(error, "strerror", None) or "no such path").lower()
             raise UnreadableFileError(f"{self.name} must be readable. Got '{reason}' instead.") from None
         if start.startswith(_BYTE_ORDER_MARKS) or b"\0" in start:
-            raise self.refuse("be text in UTF-8", "other bytes")
+            raise self.refuse(_UTF8, "other bytes")
         line = start.removeprefix(b"\xef\xbb\xbf").splitlines()[0] if start.strip() else b""
         if not line.strip():
             raise self.refuse(
@@ -201,7 +205,7 @@ class Source:
     def _explained(self, message: str, types: dict[str, Any]) -> Exception:
         """Return what is wrong with a file, from what the reader says of it and a slower second look."""
         if "UTF8" in message or "UTF-8" in message:
-            return self.refuse("be text in UTF-8", "other bytes")
+            return self.refuse(_UTF8, "other bytes")
         if "Empty CSV" in message:
             return self.refuse("have at least one row", "none")
         short = _ROW.search(message)
@@ -245,7 +249,9 @@ class Source:
         if wrong.size:
             place = int(wrong[0])
             given = values[place].as_py()
-            raise self.refuse_row(first + place, name, "a number", "" if given is None else given)
+            dressed = isinstance(given, str) and _DRESSED.fullmatch(given)
+            allowed = "a plain number, as 1000 or 0.5," if dressed else "a number"
+            raise self.refuse_row(first + place, name, allowed, "" if given is None else given)
         return np.ascontiguousarray(numbers, dtype=np.float64)
 
     def _in_memory(self, table: object) -> Any:
