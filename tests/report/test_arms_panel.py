@@ -63,6 +63,11 @@ def test_a_long_name_is_cut_and_its_width_is_not() -> None:
     assert text_width(heading, "bold") < WIDTH
 
 
+def test_names_may_have_any_letters() -> None:
+    """Those the font lacks are no reason to warn."""
+    assert "広告: width 0.2" in words(arms_panel([group("広告", [0.7, 0.6], 0.2)], name="x"))
+
+
 def test_words_say_what_is_there() -> None:
     shown = words(arms_panel(BOTH, name="x", title="Title"))
     assert {"Title", "red: width 0.2", "blue", "red-0", "red-1", "blue-0"} <= set(shown)

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D
 
-from clusterbandits.report.style import LETTERS
+from clusterbandits.report.style import LETTERS, any_letters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +154,8 @@ def text_width(text: str, weight: str = "normal") -> float:
 @functools.lru_cache(maxsize=4096)
 def _width(text: str, weight: str) -> float:
     font = FontProperties(family="DejaVu Sans", size=LETTERS, weight=weight)
-    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+    with any_letters():
+        return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
 def folded(text: str, room: float, weight: str = "normal") -> list[str]:

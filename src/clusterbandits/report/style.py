@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,7 +14,7 @@ import matplotlib.style
 from clusterbandits.simulation.statistics import round_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from matplotlib.axes import Axes
@@ -142,10 +144,18 @@ def settings(letters: float = LETTERS) -> AbstractContextManager[None]:
     return matplotlib.style.context(["default", ours])
 
 
+@contextlib.contextmanager
+def any_letters() -> Iterator[None]:
+    """Let names have letters that the font lacks: SVG shows them in the reader's own font."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
+        yield
+
+
 def render(figure: Figure, form: str, dpi: float = _DOTS_AN_INCH) -> bytes:
     """Return a figure as PNG, SVG or PDF; equal figures give equal bytes, and letters in SVG stay letters."""
     buffer = io.BytesIO()
-    with matplotlib.style.context(_REPRODUCIBLE):
+    with matplotlib.style.context(_REPRODUCIBLE), any_letters():
         figure.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
     return buffer.getvalue()
 

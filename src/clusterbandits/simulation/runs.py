@@ -53,7 +53,7 @@ def play_runs(plan: Plan, block: Block, watch: Watch) -> Played:
 def _play_run(plan: Plan, place: int, run: int, watch: Watch) -> tuple[Ints, Ints]:
     policy = plan.policies[place]
     arms = len(plan.instance.arms)
-    chance = _stream(plan, run, _CHOICE, _name(policy.label)) if policy.randomised else None
+    chance = _stream(plan, run, _CHOICE, label_number(policy.label)) if policy.randomised else None
     state, cursor = policy.fresh_state(chance), new_cursor()
     checkpoints = np.array(plan.checkpoints, dtype=np.int64)
     record = Record(
@@ -88,11 +88,12 @@ def _own_rewards(plan: Plan, run: int, label: str) -> Rewards:
     means = np.array(plan.instance.means)
     nothing = np.zeros((arms, 0))
     law = plan.instance.family.law
-    own = _stream(plan, run, _OWN, _name(label))
+    own = _stream(plan, run, _OWN, label_number(label))
     return Rewards(law, means, own, nothing, np.zeros(arms, dtype=np.int64))
 
 
-def _name(label: str) -> int:
+def label_number(label: str) -> int:
+    """Return the number that a policy's label has in the keys of random streams."""
     return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "little")
 
 

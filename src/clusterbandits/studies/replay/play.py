@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from clusterbandits.simulation.loop import ROUND, new_cursor
 from clusterbandits.simulation.replaying import Rows, replay_rows
+from clusterbandits.simulation.runs import label_number
 from clusterbandits.studies.replay.progress import ReplayProgress
 from clusterbandits.studies.replay.rows import Names
 from clusterbandits.studies.replay.trust import Order
@@ -72,8 +72,7 @@ def stream(seed: int, *key: int) -> np.random.Generator:
 
 def chance_of(seed: int, label: str, episode: int) -> np.random.Generator:
     """Return what a policy that draws draws from in one episode."""
-    name = int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "little")
-    return stream(seed, _CHOICE, name, episode)
+    return stream(seed, _CHOICE, label_number(label), episode)
 
 
 def _uniform_rows(

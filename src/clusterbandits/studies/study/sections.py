@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +27,7 @@ from clusterbandits.studies.study.summary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from clusterbandits.report.picture import Picture
     from clusterbandits.simulation.results import Result
@@ -45,24 +43,14 @@ _MOST_CURVES = 8
 def case_section(place: int, finished: Finished, summary: CaseSummary) -> Section:
     """Return one problem: its arms, what was paid, and where the pulls went."""
     key = f"instance-{place + 1}"
-    with _any_letters():
-        pictures = tuple(_pictures(key, finished))
     return Section(
         key,
         finished.case.name,
         lead=case_sentence(summary),
         text=(conditions(finished),),
-        pictures=pictures,
+        pictures=tuple(_pictures(key, finished)),
         tables=(regret_table(finished.result, finished.result.labels[0]),),
     )
-
-
-@contextlib.contextmanager
-def _any_letters() -> Iterator[None]:
-    """Let names have letters that the font of PNG files lacks: pages show them in the reader's own."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
-        yield
 
 
 def _pictures(key: str, finished: Finished) -> list[Picture]:
@@ -139,8 +127,7 @@ def family_section(place: int, name: str, family: Sequence[CaseSummary]) -> Sect
     key = f"drawn-{place + 1}-{re.sub(r'[^A-Za-z0-9]+', '-', name)}"
     pictures = []
     if ratio_rows(regrets, base):
-        with _any_letters():
-            pictures.append(ratio_panel(regrets, base, name=key, title=f"{name}: all instances"))
+        pictures.append(ratio_panel(regrets, base, name=key, title=f"{name}: all instances"))
     arms = [one.base["arms"] for one in family]
     text = f"Drawn: {min(arms)} to {max(arms)} arms; every instance is a row of data/summary.csv."
     return Section(
