@@ -35,7 +35,9 @@ _IMPORT = re.compile(r"^\s*from (clusterbandits[\w.]*) import (\([^)]*\)|[^\n]*)
 _NAME = re.compile(r"\w+")
 
 
-_OPTIONS = {"error_model": "numpy", "nogil": True}
+#: Kernels check every index and count references; about ten times slower, for tests and fuzzers.
+CHECKED = os.environ.get("CLUSTERBANDITS_CHECKED", "") not in {"", "0"}
+_OPTIONS = {"error_model": "numpy", "nogil": True, "boundscheck": CHECKED}
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -46,14 +48,14 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     A kernel works on the arrays it is given and makes none, so it counts no references: counting those of a
     state of a dozen arrays would take ten times as long as what a kernel does with them.
     """
-    return _compiled(function, _nrt=False)
+    return _compiled(function, _nrt=CHECKED)
 
 
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a small function into every kernel that calls it: the call would cost more than its work."""
     if numba.config.DISABLE_JIT:
         return function
-    return cast("Callable[P, R]", numba.njit(inline="always", **_OPTIONS, _nrt=False)(function))
+    return cast("Callable[P, R]", numba.njit(inline="always", **_OPTIONS, _nrt=CHECKED)(function))
 
 
 def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -80,7 +82,7 @@ def specialise(function: Callable[..., object]) -> Callable[[F], F]:
     """
     if numba.config.DISABLE_JIT:
         return lambda pick: pick
-    options = {"_nrt": False, "forceinline": True, "error_model": "numpy"}
+    options = {"_nrt": CHECKED, "forceinline": True, "error_model": "numpy", "boundscheck": CHECKED}
     return cast("Callable[[F], F]", numba.extending.overload(function, jit_options=options, strict=False))
 
 
@@ -93,7 +95,7 @@ def plain(function: F) -> F:
 def cache_folder() -> Path | None:
     """Return a folder for compiled kernels that can be written, or None where there is none."""
     base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_path("clusterbandits")
-    folder = Path(base) / f"kernels-{source_key()}"
+    folder = Path(base) / f"kernels-{source_key()}{'-checked' if CHECKED else ''}"
     if _writable(folder):
         return folder
     try:
