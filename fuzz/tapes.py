@@ -72,7 +72,7 @@ class Case:
     @property
     def rounds(self) -> int:
         """How many rounds are played."""
-        return self.tape.shape[1]
+        return int(self.tape.shape[1])
 
     def __str__(self) -> str:
         return f"{self.policy!r} on a tape of shape {self.tape.shape}"
@@ -111,8 +111,8 @@ def random_settings(rng: Generator, name: str, tape: Floats) -> dict[str, Any]:
     chosen = [key for key in cb.POLICIES[name].defaults if key in SETTINGS and rng.random() < 0.6]
     settings = {key: SETTINGS[key][rng.integers(len(SETTINGS[key]))] for key in chosen}
     if "distances" in cb.POLICIES[name].defaults and rng.random() < 0.5:
-        near = rng.choice([0.0, 0.05, 0.3, math.inf], (tape.shape[0],) * 2) * np.median(np.abs(tape))
-        half = np.triu(np.nan_to_num(near, nan=0.0, posinf=math.inf), 1)
+        near = rng.choice([0.0, 0.05, 0.3, math.inf], (tape.shape[0],) * 2)
+        half = np.triu(np.where(near < math.inf, near * np.median(np.abs(tape)), near), 1)
         settings["distances"] = (half + half.T).tolist()
     return settings
 
@@ -124,9 +124,9 @@ def random_clusters(rng: Generator, tape: Floats) -> cb.Clusters:
     for arm, label in enumerate(labels):
         groups.setdefault(label, []).append(arm)
     means = tape.mean(axis=1)
-    factors = rng.choice([0.0, 0.0, 1e-12, 0.3, 1.0, 2.0, math.inf], len(groups))
+    factors = rng.choice([0.0, 0.0, 1e-12, 0.3, 1.0, 2.0, math.inf], len(groups)).tolist()
     spans = [float(np.ptp(means[group])) for group in groups.values()]
-    widths = [span * factor if factor < math.inf else factor for span, factor in zip(spans, factors, strict=True)]
+    widths = [f * span if f < math.inf else f for f, span in zip(factors, spans, strict=True)]
     return cb.Clusters(list(groups.values()), widths=widths)
 
 

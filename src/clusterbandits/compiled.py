@@ -35,9 +35,14 @@ _IMPORT = re.compile(r"^\s*from (clusterbandits[\w.]*) import (\([^)]*\)|[^\n]*)
 _NAME = re.compile(r"\w+")
 
 
-#: Kernels check every index and count references; about ten times slower, for tests and fuzzers.
+#: Whether kernels check every index and count references: for tests and fuzzers, several times slower.
 CHECKED = os.environ.get("CLUSTERBANDITS_CHECKED", "") not in {"", "0"}
+if CHECKED:
+    # With all of LLVM's passes a checked kernel would take minutes to compile.
+    os.environ.setdefault("NUMBA_OPT", "1")
+    numba.core.config.reload_config()
 _OPTIONS = {"error_model": "numpy", "nogil": True, "boundscheck": CHECKED}
+_INLINE = "never" if CHECKED else "always"
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -55,7 +60,7 @@ def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a small function into every kernel that calls it: the call would cost more than its work."""
     if numba.config.DISABLE_JIT:
         return function
-    return cast("Callable[P, R]", numba.njit(inline="always", **_OPTIONS, _nrt=CHECKED)(function))
+    return cast("Callable[P, R]", numba.njit(inline=_INLINE, **_OPTIONS, _nrt=CHECKED)(function))
 
 
 def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -82,7 +87,7 @@ def specialise(function: Callable[..., object]) -> Callable[[F], F]:
     """
     if numba.config.DISABLE_JIT:
         return lambda pick: pick
-    options = {"_nrt": CHECKED, "forceinline": True, "error_model": "numpy", "boundscheck": CHECKED}
+    options = {"_nrt": CHECKED, "forceinline": not CHECKED, "error_model": "numpy", "boundscheck": CHECKED}
     return cast("Callable[[F], F]", numba.extending.overload(function, jit_options=options, strict=False))
 
 

@@ -13,7 +13,7 @@ from clusterbandits.errors import InvalidInputError
 
 #: Whole numbers up to here are floats without loss.
 MOST_ROUNDS = 10**15
-#: Means up to here, and their squares, stay inside floats.
+#: Means up to here, and their squares, stay inside floats: the end of domains that have no other.
 LARGEST_MEAN = 1e100
 #: As large as the entropy NumPy draws for a seed of its own.
 LARGEST_SEED = 2**128 - 1

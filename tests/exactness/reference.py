@@ -16,8 +16,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
-#: Indices this close to the largest, relative to it, are tied.
-TIE = 1e-13
+#: Indices this close to the largest, relative to it, are tied; exponential ones pass on the rounding of f.
+TIES = {"bernoulli": 1e-13, "gaussian": 1e-13, "poisson": 1e-13, "exponential": 1e-12}
+#: No mean is larger.
+TOPS = {"bernoulli": 1.0, "gaussian": 1e100, "poisson": 1e100, "exponential": 1e100}
 #: A little more than the relative error of a rounded number.
 ROUNDING = 3e-16
 
@@ -113,8 +115,6 @@ def crossing(
             return top
         step *= 2.0
         lo, hi = hi, min(hi + step, top)
-        if math.isinf(hi):
-            raise OverflowError("the index is too large for a float")
         value, slope = curve(hi)
     q, move = hi, hi - lo
     while True:
@@ -174,14 +174,13 @@ class Reference:
         if f <= 0.0:
             return low
         step = math.sqrt(3.0 * f * VARIANCES[self.family](low) / terms[0][0]) or f / terms[0][0]
-        top = 1.0 if self.family == "bernoulli" else math.inf
-        return crossing(partial(evidence, FAMILIES[self.family], terms), f, low, step, top)
+        return crossing(partial(evidence, FAMILIES[self.family], terms), f, low, step, TOPS[self.family])
 
     def choose(self, pulls: Sequence[int], totals: Sequence[float], n: int) -> int:
         """The arm with the largest index; of those that tie the least pulled, then the lowest numbered."""
         values = self.indices(pulls, totals, n)
         best = max(values)
-        tied = [k for k, v in enumerate(values) if best - v <= TIE * abs(best)]
+        tied = [k for k, v in enumerate(values) if best - v <= TIES[self.family] * abs(best)]
         return min(tied, key=lambda k: (pulls[k], k))
 
     def look(self, pulls: Sequence[int], totals: Sequence[float], n: int) -> None:

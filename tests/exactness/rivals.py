@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from tests.exactness.alarm import fires, scheduled
-from tests.exactness.reference import FAMILIES, TIE, Reference, Term, evidence
+from tests.exactness.reference import FAMILIES, TIES, Reference, Term, evidence
 
 #: Indices further than this below the largest, relative to it, are not worth computing.
-BEHIND = 10.0 * TIE
+BEHIND = 10.0 * max(TIES.values())
+#: Values without a unit this close are tied.
+TIE = 1e-13
 
 Scores = dict[str, list[float]]
 
@@ -34,10 +36,10 @@ class Seen:
         return min(arms, key=lambda k: (self.pulls[k], k))
 
 
-def largest(values: Sequence[float]) -> list[int]:
+def largest(family: str, values: Sequence[float]) -> list[int]:
     """Where the largest of values in units of means is, ties included."""
     best = max(values)
-    return [k for k, v in enumerate(values) if best - v <= TIE * abs(best)]
+    return [k for k, v in enumerate(values) if best - v <= TIES[family] * abs(best)]
 
 
 def smallest(values: Sequence[float]) -> list[int]:
@@ -59,7 +61,7 @@ class Rival(Reference):
 
     def pick(self, seen: Seen) -> int:
         """The arm to pull."""
-        return seen.least_pulled(largest(self.scores(seen)["index"]))
+        return seen.least_pulled(largest(self.family, self.scores(seen)["index"]))
 
     def scores(self, seen: Seen) -> Scores:
         """What the choice rests on."""
@@ -175,7 +177,7 @@ class IndexRival(Rival):
                 if evidence(FAMILIES[self.family], terms, near)[0] <= level:
                     values[k] = max(values[k], self.index(terms, level))
             best = max(best, values[k])
-        return seen.least_pulled(largest(values))
+        return seen.least_pulled(largest(self.family, values))
 
 
 @dataclass

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.exactness.reference import TIE
+from tests.exactness.reference import TIES
 from tests.exactness.rivals import HedgedClusUCB, IMEDClus, Rival, Scores, Seen, smallest
 
 #: How much cheaper the arm of lowest mean has to be, relative to the cost.
@@ -117,7 +117,7 @@ class ClusOpt(HedgedClusUCB):
         wanted = super().pick(seen)
         if self.hedge:
             clustered, hedge = (self.index(*bound) for bound in self.bounds(seen)[wanted])
-            if hedge - clustered > TIE * abs(hedge):
+            if hedge - clustered > TIES[self.family] * abs(hedge):
                 return wanted
         return steer(self, seen, wanted)
 

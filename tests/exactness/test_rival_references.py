@@ -85,7 +85,7 @@ def test_indices_left_out_are_not_the_largest(family: str) -> None:
             KLUCBPlusPlus(*given, weight=clustered.weight, horizon=10 * n),
         ):
             seen = Seen(pulls, totals, n)
-            assert policy.pick(seen) == seen.least_pulled(largest(policy.scores(seen)["index"]))
+            assert policy.pick(seen) == seen.least_pulled(largest(family, policy.scores(seen)["index"]))
 
 
 @EACH

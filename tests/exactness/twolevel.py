@@ -26,7 +26,7 @@ class TwoLevel(Rival):
     def scores(self, seen: Seen) -> Scores:
         times = [sum(seen.pulls[k] for k in cluster) for cluster in self.clusters]
         outer = [self.outer(seen, c, time) for c, time in enumerate(times)]
-        c = min(largest(outer), key=lambda c: (times[c], c))
+        c = min(largest(self.family, outer), key=lambda c: (times[c], c))
         time = times[c] if self.clock == "cluster" else seen.n
         inner = [self.inner(seen, k, time) if k in self.clusters[c] else -math.inf for k in seen.arms]
         return {"index": inner, "outer": outer}

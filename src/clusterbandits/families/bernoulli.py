@@ -26,11 +26,11 @@ def variance(y: float) -> float:
 
 
 @kernel
-def natural_gap(y: float, width: float) -> float:
-    """Return logit(y) − logit(y − width) for 0 < width < y."""
+def natural_gap(x: float, y: float, gap: float) -> float:
+    """Return logit(y) − logit(x) for 0 < x < y; gap = y − x."""
     if y >= 1.0:
         return math.inf
-    return math.log1p(width / (1.0 - y)) - math.log1p(-width / y)
+    return math.log1p(gap / (1.0 - y)) + math.log1p(gap / x)
 
 
 @kernel

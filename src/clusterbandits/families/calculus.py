@@ -35,7 +35,7 @@ def rise(law: Law, x: float, y: float, width: float) -> float:
         return divergence_above(law, x, y, 0.0)
     if width == 0.0:
         return 0.0
-    return divergence(law, y - width, y, width) + gap * natural_gap(law, y, width)
+    return divergence(law, y - width, y, width) + gap * natural_gap(law, y - width, y, width)
 
 
 @kernel

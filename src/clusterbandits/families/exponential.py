@@ -27,9 +27,9 @@ def variance(y: float) -> float:
 
 
 @kernel
-def natural_gap(y: float, width: float) -> float:
-    """Return 1/(y − width) − 1/y."""
-    return width / y / (y - width)
+def natural_gap(x: float, y: float, gap: float) -> float:
+    """Return 1/x − 1/y; gap = y − x."""
+    return gap / y / x
 
 
 @kernel

@@ -20,9 +20,9 @@ def variance(_y: float) -> float:
 
 
 @kernel
-def natural_gap(_y: float, width: float) -> float:
-    """Return y − (y − width)."""
-    return width
+def natural_gap(gap: float) -> float:
+    """Return y − x, the gap itself."""
+    return gap
 
 
 @kernel

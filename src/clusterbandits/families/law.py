@@ -11,6 +11,7 @@ import numpy as np
 
 from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
 from clusterbandits.families import bernoulli, exponential, gaussian, poisson
+from clusterbandits.validate import LARGEST_MEAN
 
 BERNOULLI, GAUSSIAN, POISSON, EXPONENTIAL = range(4)
 
@@ -51,30 +52,30 @@ def variance(law: Law, y: float) -> float:
 
 
 @kernel
-def natural_gap(law: Law, y: float, width: float) -> float:
-    """Return θ(y) − θ(y − width) for the natural parameter θ and 0 < width, exact for the smallest."""
+def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
+    """Return θ(y) − θ(x) for the natural parameter θ and x < y, however near or far; ``gap`` is y − x."""
     if law.code == BERNOULLI:
-        return bernoulli.natural_gap(y, width)
+        return bernoulli.natural_gap(x, y, gap)
     if law.code == GAUSSIAN:
-        return law.weight * gaussian.natural_gap(y, width)
+        return law.weight * gaussian.natural_gap(gap)
     if law.code == POISSON:
-        return poisson.natural_gap(y, width)
+        return poisson.natural_gap(x, gap)
     if law.code == EXPONENTIAL:
-        return law.weight * exponential.natural_gap(y, width)
+        return law.weight * exponential.natural_gap(x, y, gap)
     return math.nan
 
 
 @kernel
 def upper(law: Law, x: float, level: float) -> float:
-    """Return sup{q : d(x, q) ≤ level} for level ≥ 0."""
+    """Return sup{q : d(x, q) ≤ level} for level ≥ 0, the end of the domain at most."""
     if law.code == BERNOULLI:
         return bernoulli.upper(x, level)
     if law.code == GAUSSIAN:
-        return gaussian.upper(x, level / law.weight)
+        return min(gaussian.upper(x, level / law.weight), LARGEST_MEAN)
     if law.code == POISSON:
-        return poisson.upper(x, level)
+        return min(poisson.upper(x, level), LARGEST_MEAN)
     if law.code == EXPONENTIAL:
-        return exponential.upper(x, level / law.weight)
+        return min(exponential.upper(x, level / law.weight), LARGEST_MEAN)
     return math.nan
 
 

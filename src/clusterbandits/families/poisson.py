@@ -21,9 +21,9 @@ def variance(y: float) -> float:
 
 
 @kernel
-def natural_gap(y: float, width: float) -> float:
-    """Return log(y) − log(y − width) for 0 < width < y."""
-    return -math.log1p(-width / y)
+def natural_gap(x: float, gap: float) -> float:
+    """Return log(y) − log(x) for 0 < x < y; gap = y − x."""
+    return math.log1p(gap / x)
 
 
 @kernel

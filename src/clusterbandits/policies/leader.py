@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 
 from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.law import EXPONENTIAL, Law
 from clusterbandits.policies.layout import NOBODY, Floats, Ints
 
-#: Scores this close, relative to the best, are tied; far below what one reward moves them by.
-TIE = 1e-13
+#: Scores this close, relative to the best, are tied: above what rounding does to them, far below what one
+#: reward does. Those of Exponential rewards grow as exp(f/t), which passes on the rounding of f.
+TIE, _EXPONENTIAL_TIE = 1e-13, 1e-12
+#: Scores are certain to differ from here on, in ties.
+APART = 10.0
 
 
 @kernel
@@ -32,18 +36,24 @@ def leader_of(pulls: Ints, totals: Floats) -> int:
 
 
 @inner_kernel
-def slack(best: float, least_scale: float) -> float:
-    """Return by how much a score may miss the best one and still tie with it."""
-    return TIE * max(abs(best), least_scale)
+def tie_of(law: Law) -> float:
+    """Return how close, relative to the best, scores in the unit of rewards are tied."""
+    return _EXPONENTIAL_TIE if law.code == EXPONENTIAL else TIE
+
+
+@inner_kernel
+def slack(best: float) -> float:
+    """Return by how much a pure number may miss the best one and still tie with it."""
+    return TIE * max(abs(best), 1.0)
 
 
 @kernel
-def largest(scores: Floats, pulls: Ints) -> int:
+def largest(law: Law, scores: Floats, pulls: Ints) -> int:
     """Return the arm with the largest score; of those that tie the least pulled, then the lowest number."""
     best = -math.inf
     for arm in range(scores.size):
         best = max(best, scores[arm])
-    chosen, within = NOBODY, slack(best, 0.0)
+    chosen, within = NOBODY, tie_of(law) * abs(best)
     for arm in range(scores.size):
         tied = scores[arm] == best or scores[arm] >= best - within
         if tied and (chosen == NOBODY or pulls[arm] < pulls[chosen]):
@@ -57,7 +67,7 @@ def smallest(scores: Floats, pulls: Ints) -> int:
     best = math.inf
     for arm in range(scores.size):
         best = min(best, scores[arm])
-    chosen, within = NOBODY, slack(best, 1.0)
+    chosen, within = NOBODY, slack(best)
     for arm in range(scores.size):
         tied = scores[arm] == best or scores[arm] <= best + within
         if tied and (chosen == NOBODY or pulls[arm] < pulls[chosen]):

@@ -74,7 +74,10 @@ def _advance(
         beyond = min(watch(state, n), rules.horizon + 1)
         arm = cursor[SELECTED] if cursor[SELECTED] >= 0 else select(state, n)
         cursor[SELECTED] = -1
-        rounds = 1 if rules.stepwise else hold(state, arm, n, beyond - n)
+        if not 0 <= arm < state.pulls.size:
+            raise IndexError("a policy selected an arm that does not exist")
+        # Whatever a policy answers, nothing is written past the horizon.
+        rounds = 1 if rules.stepwise else max(1, min(hold(state, arm, n, beyond - n), beyond - n))
         left = rewards.first[arm] + rewards.tape.shape[1] - state.pulls[arm]
         if left > 0:
             rounds = min(rounds, left)

@@ -144,7 +144,7 @@ def _choose(state: ImedState) -> int:
         return arm
     if state.hedge > 0.0:
         hedged = plain_score(state, arm, best) / state.hedge
-        if hedged < clustered_score(state, arm, best) - slack(hedged, 1.0):
+        if hedged < clustered_score(state, arm, best) - slack(hedged):
             return arm
     return steered(state, arm)
 

@@ -36,6 +36,7 @@ from clusterbandits.policies.index.state import (
 )
 from clusterbandits.policies.layout import FOREVER, NOBODY
 from clusterbandits.policies.steering import outweighs
+from clusterbandits.validate import LARGEST_MEAN
 
 #: The shares of the lead that a certificate gives away to be simple: to the rise of rivals, and to R.
 _RISE, _CURVATURE = 1.0 / 16.0, 1.0 / 64.0
@@ -100,7 +101,7 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
     own, _ = against(state.law, state.pulls[arm], mean, w, 0.0)
     mates, mates_slope = mates_against(state, arm, w, width, 0.0)
     lead = _budget(state, level, mates) - own
-    if not (lead > 0.0 and 0.0 < w < math.inf):
+    if not (lead > 0.0 and 0.0 < w < LARGEST_MEAN):
         return False
     if mean < w and lead < 0.5 * level and lead < _WORTHWHILE * _price(state.law, mean, w)[0]:
         return False
@@ -134,13 +135,13 @@ def _certify_until(state: IndexState, arm: int, n: int, until: int) -> bool:
     """Make a certificate that rivals stay below their bounds of round ``until``, if that leaves a lead."""
     _, highest = highest_rival(state.lines, arm, threshold(until, state.a))
     w = highest + margin_at(state, arm, highest)
-    if not (w < math.inf and variance(state.law, w) > 0.0):
+    if not (w < LARGEST_MEAN and variance(state.law, w) > 0.0):
         return False
     mates, _ = mates_against(state, arm, w, width_of(state, arm), 0.0)
     budget = _budget(state, threshold(n, state.a), mates)
     if not _write(state, arm, w, budget, float(state.pulls[arm] + until - n)):
         return False
-    if spare_rounds(state, arm) < 1.0:
+    if not spare_rounds(state, arm) >= 1.0:
         return False
     state.memory[HELD], state.memory[HELD_UNTIL] = arm, until
     return True
@@ -153,6 +154,7 @@ def _room_to_rise(state: IndexState, arm: int, w: float, lead: float, mates_slop
     apart = w - state.totals[arm] / pulls
     share = _RISE * lead
     room = math.sqrt(max(apart, 0.0) ** 2 + 2.0 * share * max(variance(state.law, w), 0.0) / pulls) - apart
+    room = max(room, 0.0)
     return float(min(room, share / mates_slope) if mates_slope > 0.0 else room)
 
 
@@ -162,7 +164,7 @@ def _price(law: Law, mean: float, w: float) -> tuple[float, float]:
     apart = divergence(law, mean, w, w - mean)
     if mean == 0.0:
         return apart, 0.0
-    tilt = natural_gap(law, w, w - mean)
+    tilt = natural_gap(law, mean, w, w - mean)
     return apart + mean * tilt, tilt
 
 

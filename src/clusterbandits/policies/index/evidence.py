@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import EXPONENTIAL, Law, divergence, upper, variance
+from clusterbandits.validate import LARGEST_MEAN
 
 if TYPE_CHECKING:
     from clusterbandits.policies.index.state import IndexState
@@ -37,7 +38,7 @@ def against(law: Law, pulls: int, mean: float, q: float, stretch: float) -> tupl
     if gap <= 0.0:
         return 0.0, 0.0
     spread = variance(law, q + stretch)
-    if spread <= 0.0:
+    if spread <= 0.0 or q > LARGEST_MEAN:
         return math.inf, math.inf
     return pulls * divergence(law, mean, q, gap), pulls * gap / spread
 

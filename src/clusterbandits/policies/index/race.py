@@ -26,10 +26,9 @@ from clusterbandits.policies.index.state import (
     IndexState,
 )
 from clusterbandits.policies.layout import NOBODY, Floats
-from clusterbandits.policies.leader import TIE, leader_of
+from clusterbandits.policies.leader import APART, leader_of, tie_of
+from clusterbandits.validate import LARGEST_MEAN
 
-#: Bounds this close are not compared but solved; far above the rounding of either.
-_MARGIN = 1e-12
 _MOST_TESTS = 30
 _ROUNDING = 1e-14
 #: How far, relative to q, a line reaches where F is not convex.
@@ -45,7 +44,7 @@ def choose(state: IndexState, level: float) -> int:
     renew(state, level)
     for _ in range(_MOST_TESTS):
         top, second = top_two(state.lines, level)
-        if second == math.inf:
+        if second >= LARGEST_MEAN:
             break
         margin = margin_at(state, top, second)
         q = second + margin
@@ -83,9 +82,9 @@ def leading_width(state: IndexState, arm: int) -> float:
 
 @inner_kernel
 def margin_at(state: IndexState, arm: int, q: float) -> float:
-    """Return the difference below which two indices near q are too close to call."""
+    """Return the difference below which two indices near q are not compared but solved for."""
     mean = state.totals[arm] / state.pulls[arm]
-    return float(_MARGIN * max(abs(q), abs(q - mean)))
+    return float(APART * tie_of(state.law) * max(abs(q), abs(q - mean)))
 
 
 @inner_kernel
@@ -197,9 +196,9 @@ def _are_twins(state: IndexState, arm: int, other: int) -> bool:
 @inner_kernel
 def _fewest_pulls_among(state: IndexState, best: float) -> int:
     """Return the arm that wins the tie of those whose indices are the best one but for rounding."""
-    chosen = NOBODY
+    chosen, within = NOBODY, tie_of(state.law) * abs(best)
     for arm in range(state.indices.size):
-        tied = state.indices[arm] == best or state.indices[arm] >= best - TIE * abs(best)
+        tied = state.indices[arm] == best or state.indices[arm] >= best - within
         if tied and (chosen == NOBODY or state.pulls[arm] < state.pulls[chosen]):
             chosen = arm
     return chosen

@@ -10,14 +10,13 @@ import numpy as np
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import Law, upper
 from clusterbandits.policies.gallop import CERTAIN, KEPT, UNPULLED, fresh_memory, gallop, keeps, take_in
-from clusterbandits.policies.leader import first_unpulled, largest
+from clusterbandits.policies.leader import APART, first_unpulled, largest, tie_of
 from clusterbandits.policies.protocol import KERNELS, Kernels
 
 if TYPE_CHECKING:
     from clusterbandits.policies.layout import Floats, Ints
 
 UCB1, MOSS, KL_UCB_PLUS = range(3)
-_MARGIN = 1e-12
 
 
 class ScoreState(NamedTuple):
@@ -79,7 +78,7 @@ def select(state: ScoreState, n: int) -> int:
         if state.kind != KL_UCB_PLUS:
             for arm in range(state.pulls.size):
                 state.scores[arm] = score_of(state, arm, n)
-        state.memory[KEPT] = largest(state.scores, state.pulls)
+        state.memory[KEPT] = largest(state.law, state.scores, state.pulls)
     return int(state.memory[KEPT])
 
 
@@ -87,8 +86,9 @@ def select(state: ScoreState, n: int) -> int:
 def certain(state: ScoreState, arm: int, n: int, rounds: int) -> bool:
     """Tell whether no rival's score can reach the arm's, if all rounds but the last pay nothing."""
     worst = score(state, state.pulls[arm] + rounds - 1, state.totals[arm], n)
+    clearly = worst - APART * tie_of(state.law) * abs(worst)
     for rival in range(state.pulls.size):
-        if rival != arm and not score_of(state, rival, n + rounds - 1) < worst - _MARGIN * abs(worst):
+        if rival != arm and not score_of(state, rival, n + rounds - 1) < clearly:
             return False
     return True
 

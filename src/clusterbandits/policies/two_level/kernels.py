@@ -21,8 +21,9 @@ from clusterbandits.policies.gallop import (
 )
 from clusterbandits.policies.index.evidence import threshold
 from clusterbandits.policies.layout import NOBODY, Floats, Ints, layout_of
-from clusterbandits.policies.leader import first_unpulled, largest
+from clusterbandits.policies.leader import APART, first_unpulled, largest, tie_of
 from clusterbandits.policies.protocol import KERNELS, Kernels
+from clusterbandits.validate import LARGEST_MEAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 CHOSEN, UNTIL = OWN, OWN + 1
 #: The two contests, by their places in ``TwoLevelState.levels``.
 CLUSTERS, MATES = range(2)
-_MARGIN = 1e-12
 
 
 class TwoLevelState(NamedTuple):
@@ -122,15 +122,16 @@ def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: flo
 @kernel
 def exceeds(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> bool:
     """Tell whether a score is above a value by more than rounding."""
-    above = value + _MARGIN * abs(value)
+    margin = APART * tie_of(state.law)
+    above = value + margin * abs(value)
     if state.plain_bonus:
         return score(state, mean, pulls, level) > above
     if mean > above or value == -math.inf:
         return True
-    if above == math.inf:
+    if above >= LARGEST_MEAN:
         return False
     known = variance(state.law, above) > 0.0
-    return known and pulls * divergence(state.law, mean, above, above - mean) < level * (1.0 - _MARGIN)
+    return known and pulls * divergence(state.law, mean, above, above - mean) < level * (1.0 - margin)
 
 
 @kernel
@@ -165,7 +166,7 @@ def _choose(state: TwoLevelState, n: int) -> int:
         mean, pulls = standing(state, c, 0, NOBODY), state.cluster_pulls[c]
         state.cluster_scores[c] = score(state, mean, pulls, level)
         state.cluster_rates[c] = rate(state, mean, pulls, level, state.cluster_scores[c])
-    best = largest(state.cluster_scores, state.cluster_pulls)
+    best = largest(state.law, state.cluster_scores, state.cluster_pulls)
     own_level = threshold(state.cluster_pulls[best], state.a) if state.own_clock else level
     state.levels[CLUSTERS], state.levels[MATES] = level, own_level
     return _best_arm(state, best, own_level)
@@ -180,7 +181,7 @@ def _best_arm(state: TwoLevelState, c: int, level: float) -> int:
         mean, pulls = state.totals[arm] / state.pulls[arm], state.pulls[arm]
         state.scores[arm] = score(state, mean, pulls, level)
         state.rates[arm] = rate(state, mean, pulls, level, state.scores[arm])
-    return largest(state.scores, state.pulls)
+    return largest(state.law, state.scores, state.pulls)
 
 
 @kernel
