@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 MOST_CELLS, MOST_MADE = 600, 200
 #: Places in ``Cells.sides``.
 VALUE, SLOPE, END_VALUE, END_SLOPE = range(4)
-#: Refusals after which a draw of Exponential rewards is taken as it is: their cells bound poorly.
+#: Refusals after which a draw is taken as it is: cells of Exponential rewards bound poorly, and where data
+#: contradict a width by millions of standard deviations, rounding decides which draw is accepted.
 _MOST_REFUSALS = 300
 
 
@@ -190,9 +191,9 @@ def draw_lowest(law: Law, rng: np.random.Generator, group: Group, cells: Cells) 
         if rng.random() < math.exp(min(_density(law, group, cells, arm, x) - bound, 0.0)):
             return arm, x
         refused += 1
+        if refused == _MOST_REFUSALS:
+            return arm, x
         if law.code == EXPONENTIAL:
-            if refused == _MOST_REFUSALS:
-                return arm, x
             x = 0.5 * (low + high)
         if cells.number[0] < MOST_CELLS and low < x < high:
             _split(law, group, cells, cell, x)

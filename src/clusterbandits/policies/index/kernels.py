@@ -81,7 +81,8 @@ def watch(state: IndexState, n: int) -> int:
             if state.alarm.fired[c] == n:
                 widen(state, c)
         # An arm that is kept stays so until the refresh that is due.
-        state.memory[UNTIL] = n + max(state.memory[UNTIL] - n, 0) % state.refresh
+        if state.memory[UNTIL] > n:
+            state.memory[UNTIL] = n + (state.memory[UNTIL] - n) % state.refresh
         state.memory[HELD] = NOBODY
     return int(state.alarm.look[0])
 
