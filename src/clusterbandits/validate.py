@@ -18,6 +18,7 @@ LARGEST_MEAN = 1e100
 #: As large as the entropy NumPy draws for a seed of its own.
 LARGEST_SEED = 2**128 - 1
 _SHOWN = 60
+_LISTED = 200
 
 
 def invalid(parameter: str, owner: str, allowed: str, given: object) -> InvalidInputError:
@@ -39,6 +40,22 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
+def one_of(values: Iterable[object]) -> str:
+    """Return what a value must be one of, cut short where that would not fit into a sentence.
+
+    Examples
+    --------
+    >>> one_of(["a", "b"])
+    "one of 'a', 'b'"
+    """
+    names = list(map(shown, values))
+    count = len(names)
+    while len(names) > 1 and sum(map(len, names)) > _LISTED:
+        del names[max(1, len(names) // 2) :]
+    listed = ", ".join(names)
+    return f"one of {listed}" if len(names) == count else f"one of {listed}, … ({count} in all)"
+
+
 class Described(str):
     """What was given, in words instead of as a value: ``Described("3 widths for 2 clusters")``."""
 
@@ -50,6 +67,17 @@ def is_number(value: object) -> TypeGuard[Real]:
     if type(value) in {int, float}:
         return True  # Most are, and asking the abstract class takes a microsecond.
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Tell text that every file can hold from anything else: half of a character pair cannot be written."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_list(value: object) -> TypeGuard[Iterable[object]]:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 #: Every round at first, then 64 looks for every doubling of n or so.
 _SCHEDULE = 64
 _MOST_STEPS = 60
-_ROUNDING = 1e-9
+#: The share of what is needed that is enough: the rest is left to rounding.
+CLOSE = 1.0 - 1e-9
 #: The constants of Kaufmann and Koolen's mixture for any exponential family.
 _Z, _PEELS = 1.5, math.log(math.pi**2 / 3.0)
 
@@ -85,12 +86,19 @@ def _inverse(x: float) -> float:
 
 
 @inner_kernel
+def look_after(n: int, known: int) -> int:
+    """Return the first round of the schedule after n, from a round of it that is not later on."""
+    while known <= n:
+        known += 1 + known // _SCHEDULE
+    return known
+
+
+@inner_kernel
 def look(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, n: int) -> bool:
     """Look, where it is time, before round n; tell whether a cluster's alarm went off now."""
     if n < alarm.look[0]:
         return False
-    while alarm.look[0] <= n:
-        alarm.look[0] += 1 + alarm.look[0] // _SCHEDULE
+    alarm.look[0] = look_after(n, alarm.look[0])
     found = False
     for c in range(alarm.widths.size):
         if alarm.fired[c] == 0 and alarm.widths[c] < math.inf and _contradicts(law, pulls, totals, alarm, c):
@@ -111,7 +119,7 @@ def _contradicts(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, c: int) ->
         return False
     for place in range(group.first, group.beyond):
         needed += _penalty(law, pulls[group.order[place]], totals[group.order[place]])
-    enough = needed * (1.0 - _ROUNDING)
+    enough = needed * CLOSE
     evidence, _ = least_misfit(law, pulls, totals, group, enough)
     if evidence < enough:
         return False
