@@ -19,6 +19,7 @@ from clusterbandits.validate import (
     check_keys,
     invalid,
     is_list,
+    listed,
     one_of,
 )
 
@@ -251,7 +252,7 @@ def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
     named = as_mapping(widths)
     if named is not None:
         if set(named) != set(names):
-            expected = f"a mapping with one width for each of {len(names)} clusters"
+            expected = f"a mapping with one width for each of {listed(names)}"
             raise invalid("widths", "Clusters", expected, Described(f"widths for {list(named)}"))
         values = [named[name] for name in names]
     elif is_list(widths):

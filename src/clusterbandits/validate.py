@@ -41,19 +41,24 @@ def shown(value: object) -> str:
 
 
 def one_of(values: Iterable[object]) -> str:
-    """Return what a value must be one of, cut short where that would not fit into a sentence.
+    """Return what a value must be one of."""
+    return f"one of {listed(values)}"
+
+
+def listed(values: Iterable[object]) -> str:
+    """Return values as a list, cut short where that would not fit into a sentence.
 
     Examples
     --------
-    >>> one_of(["a", "b"])
-    "one of 'a', 'b'"
+    >>> listed(["a", "b"])
+    "'a', 'b'"
     """
-    names = list(map(shown, values))
-    count = len(names)
-    while len(names) > 1 and sum(map(len, names)) > _LISTED:
-        del names[max(1, len(names) // 2) :]
-    listed = ", ".join(names)
-    return f"one of {listed}" if len(names) == count else f"one of {listed}, … ({count} in all)"
+    names, count = list(map(shown, values)), 0
+    left = _LISTED
+    while count < len(names) and (left := left - len(names[count])) >= 0:
+        count += 1
+    text = ", ".join(names[:count])
+    return text if count == len(names) else f"{text}, … ({len(names)} in all)"
 
 
 class Described(str):
