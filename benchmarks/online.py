@@ -108,7 +108,9 @@ def measure() -> list[Measurement]:
             Measurement(f"{name} over MABWiser's UCB1", own / mabwiser, "×", limit=1),
         ]
         if name == "kl-ucb":
-            found.append(Measurement("the two locks of a kl-ucb round", 100.0 * _locks() / own, "%", limit=10))
+            found.append(
+                Measurement("the two locks of a kl-ucb round", 100.0 * _locks() / own, "%", limit=10)
+            )
     found.append(
         Measurement("rewards kept of 20,000 from four threads", _shared(4, 5_000), "", 20_000, at_least=True)
     )

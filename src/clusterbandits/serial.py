@@ -27,10 +27,10 @@ def to_json(data: object, indent: int | None = None) -> str:
 
 
 def read_json(text: object, owner: str) -> Any:
-    """Return what strict JSON says, refusing what another reader could understand in another way.
+    """Return the data of strict JSON.
 
-    Refused are keys that occur twice, NaN and infinities, numbers beyond floats, text that cannot be written
-    as UTF-8, and lists or objects nested more than ten deep.
+    Refused are duplicate keys, NaN and Infinity, numbers beyond floats, text that UTF-8 cannot encode, and
+    lists or objects nested more than ten deep.
     """
     try:
         data = json.loads(
@@ -48,7 +48,7 @@ def read_json(text: object, owner: str) -> Any:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
-        raise ValueError("a key twice")
+        raise ValueError("a duplicate key")
     return data
 
 
@@ -67,7 +67,7 @@ def _check_parts(data: object) -> None:
     parts = [data]
     for _ in range(_DEEPEST):
         if not all(map(is_text, (part for part in parts if isinstance(part, str)))):
-            raise ValueError("text with half of a character pair")
+            raise ValueError("text with a lone surrogate")
         inside = [part for part in parts if isinstance(part, list | dict)]
         parts = [one for part in inside for one in (part if isinstance(part, list) else chain(*part.items()))]
         if not parts:

@@ -46,7 +46,7 @@ def one_of(values: Iterable[object]) -> str:
 
 
 def listed(values: Iterable[object]) -> str:
-    """Return values as a list, cut short where that would not fit into a sentence.
+    """Return values separated by commas, shortened to fit into a sentence.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def is_number(value: object) -> TypeGuard[Real]:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Tell text that every file can hold from anything else: half of a character pair cannot be written."""
+    """Tell whether a value is text that UTF-8 can encode; text with a lone surrogate is not."""
     if not isinstance(value, str):
         return False
     try:

@@ -42,8 +42,8 @@ class Online(Watchful):
     awaited pull counts as if it had paid its arm's mean so far (the mean of all arms, where it has none), so
     that a batch spreads instead of asking for one arm throughout.
 
-    Every public call holds the policy's lock from beginning to end, reads included: kernels release Python's
-    own. Warnings are given after the lock is released, so that whatever handles them may use the policy.
+    Every public call holds the policy's lock, reads included, because kernels release the GIL. Warnings are
+    issued after the lock is released, so that a handler may use the policy, even from another thread.
     """
 
     clusters: Clusters
@@ -54,7 +54,7 @@ class Online(Watchful):
         self._begin()
 
     def _begin(self) -> None:
-        """Know nothing of any arm."""
+        """Set up the state before the first round."""
         self._live: State = self.fresh_state()
         self._kernels: Kernels = kernels_for_python(type(self._live))
         self._awaited = [0] * len(self.clusters.arms)
@@ -64,13 +64,13 @@ class Online(Watchful):
         self._begin_watch()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what copies and pickles are made of, itself a copy: others may use the policy meanwhile."""
+        """Return a copy of all attributes but the lock and the kernels, for ``copy`` and ``pickle``."""
         with self._lock:
             kept = {key: value for key, value in vars(self).items() if key not in {"_lock", "_kernels"}}
             return copy.deepcopy(kept)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take up what ``__getstate__`` returned, with a lock of its own."""
+        """Restore what ``__getstate__`` returned, with a new lock."""
         vars(self).update(state)
         self._lock = threading.RLock()
         self._kernels = kernels_for_python(type(self._live))
@@ -110,7 +110,7 @@ class Online(Watchful):
         Parameters
         ----------
         k
-            How many arms; left out, one arm is returned by itself. No other thread is served in between.
+            How many arms; left out, one arm is returned by itself. Other threads wait until all are chosen.
         """
         owner = f"{type(self).__name__}.ask"
         count = 1 if k is None else whole("k", owner, k, least=1, most=10**6)

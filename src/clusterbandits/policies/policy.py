@@ -45,6 +45,11 @@ class Policy(Online):
     what it was told alone. A subclass names itself, lists its settings with their defaults and makes its
     state.
 
+    Threads may share a policy: every method holds the policy's lock, reads included, and ``ask(k)`` returns
+    the whole batch before another thread is served. The two locks of one ``ask`` and ``tell`` take about 3 %
+    of the time. Copies (``copy``, ``pickle``) are independent and have their own lock. A ``WidthWarning`` is
+    issued after the lock is released; if it is turned into an error, the reward has still been counted.
+
     Parameters
     ----------
     clusters
@@ -232,7 +237,16 @@ class Policy(Online):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the policy that ``to_json`` wrote, to go on where it was."""
+        """Return the policy that ``to_json`` wrote, to go on where it was.
+
+        The text is refused with one sentence if no policy can have written it. It must be strict JSON: no
+        duplicate keys, no NaN or Infinity, no number beyond floats, only text that UTF-8 can encode. All keys
+        must be present and no others. Settings, family and clusters are checked as for a new policy; totals
+        must be possible for the family and the number of pulls; ``rounds`` must cover all pulls. A choice may
+        be kept for at most ``refresh`` rounds, the next look at the widths must be due on the schedule, each
+        alarm must belong to a watched cluster with its declared width and enough evidence, and a random
+        generator must belong to the seed.
+        """
         owner = f"{cls.__name__}.from_json"
         data = read_json(text, owner)
         check_keys(["format", *_DESCRIPTION, *TOLD], owner, data)

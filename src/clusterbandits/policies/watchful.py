@@ -85,7 +85,7 @@ class Watchful:
         self._look = look if look < FOREVER else math.inf
 
     def _watch(self) -> list[str]:
-        """Look at the widths where it is time; return a sentence for every alarm found for the first time."""
+        """Check the widths if a check is due; return one sentence for each new alarm."""
         if self._next_round < self._look:
             return []
         known = {one.cluster for one in self.alarms()}
@@ -94,7 +94,7 @@ class Watchful:
         return [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
 
     def _watch_earlier(self) -> None:
-        """Look again, and date alarms, as if rounds that were cancelled had never been asked for."""
+        """Move the next check and the dates of alarms as if cancelled rounds had never been asked for."""
         alarm = getattr(self._live, "alarm", None)
         if alarm is not None:
             np.minimum(alarm.fired, self._next_round, out=alarm.fired)
