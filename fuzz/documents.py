@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import warnings
 from collections import Counter
@@ -106,7 +107,7 @@ def _edit(rng: Generator, document: Any) -> None:
         place = place[key]
     way = rng.random()
     if way < 0.6:
-        place[key] = pick(rng, pick(rng, (_NUMBERS, _NUMBERS, _NUMBERS, _TEXTS, _OTHERS)))
+        place[key] = copy.deepcopy(pick(rng, pick(rng, (_NUMBERS, _NUMBERS, _NUMBERS, _TEXTS, _OTHERS))))
     elif way < 0.75:
         place[key] = _near(place[key])
     elif way < 0.85:
@@ -115,7 +116,7 @@ def _edit(rng: Generator, document: Any) -> None:
     elif way < 0.92:
         del place[key]
     elif isinstance(place, list):
-        place.append(place[key])
+        place.append(copy.deepcopy(place[key]))
     else:
         place[pick(rng, _TEXTS)] = place.pop(key)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
-SHORT = 12
+SHORT = 8
 _ARMS = cb.Clusters([3, 2], widths=[0.1, 0.3])
 _MOST_ADDED = 10
 _FAMILIES = ("bernoulli", "gaussian", "poisson", "exponential")

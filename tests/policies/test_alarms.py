@@ -208,6 +208,26 @@ def test_clusters_are_watched_from_their_second_arm_on() -> None:
     assert [one.cluster for one in again.alarms()] == ["red"]
 
 
+@pytest.mark.parametrize("total", [5e-324, 1e-323, 1e-310, 1e-300])
+def test_the_smallest_rewards_raise_no_alarm(total: float) -> None:
+    """Half of the least float is 0: its logarithm made what is needed infinitely small."""
+    policy = cb.ClusUCB(cb.Clusters([2], widths=1e-12))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        policy.tell(0, total, pulls=2)
+        policy.tell(1, 0.29, pulls=2)
+    assert policy.alarms() == ()
+
+
+@pytest.mark.parametrize("pulls", [10**6, 10**14])
+def test_what_is_needed_is_above_0_after_any_number_of_pulls(pulls: int) -> None:
+    policy = cb.ClusUCB(cb.Clusters([2], widths=0.1), alarm_level=1)
+    policy.tell(0, pulls // 3, pulls=pulls)
+    with pytest.warns(cb.WidthWarning):
+        policy.tell(1, pulls, pulls=pulls)
+    assert 0.0 <= policy.alarms()[0].needed < 100.0
+
+
 def test_evidence_beyond_floats_is_saved() -> None:
     policy = cb.ClusUCB(cb.Clusters([2], widths=0.1), family="gaussian:sigma=1e-50")
     policy.tell(0, 0, pulls=10**10)

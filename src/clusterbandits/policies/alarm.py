@@ -121,7 +121,7 @@ def _contradicts(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, c: int) ->
         needed += _penalty(law, pulls[group.order[place]], totals[group.order[place]])
     enough = needed * CLOSE
     evidence, _ = least_misfit(law, pulls, totals, group, enough)
-    if evidence < enough:
+    if not evidence >= enough:
         return False
     alarm.evidence[c], alarm.needed[c] = evidence, needed
     return True
@@ -132,11 +132,13 @@ def _penalty(law: Law, pulls: int, total: float) -> float:
     """Return by how much the likelihood of the best mean may exceed that of the mixture."""
     if law.code != BERNOULLI:
         return 3.0 * math.log(1.0 + math.log(pulls))
-    failures = pulls - total
+    failures, share = pulls - total, total / pulls
     entropy = 0.0
-    if total > 0.0 and failures > 0.0:
-        entropy = -(total * math.log(total / pulls) + failures * math.log(failures / pulls))
-    return math.lgamma(pulls + 2.0) - math.lgamma(total + 1.0) - math.lgamma(failures + 1.0) - entropy
+    # The smallest totals have a share of 0.
+    if share > 0.0 and failures > 0.0:
+        entropy = -(total * math.log(share) + failures * math.log(failures / pulls))
+    mixture = math.lgamma(pulls + 2.0) - math.lgamma(total + 1.0) - math.lgamma(failures + 1.0)
+    return max(mixture - entropy, 0.0)
 
 
 @kernel
