@@ -1,7 +1,8 @@
-"""Ask and tell, beside two libraries that compute far simpler indices."""
+"""Ask and tell, beside two libraries that compute far simpler indices, and what sharing a policy costs."""
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,35 @@ def _mabwiser() -> float:
     return _microseconds(step, 2_000)
 
 
+def _locks() -> float:
+    """Return the microseconds that a round spends on its two locks."""
+    lock = threading.RLock()
+
+    def step(_: float) -> None:
+        with lock:
+            pass
+        with lock:
+            pass
+
+    return _microseconds(step, 500_000) - _microseconds(lambda _: None, 500_000)
+
+
+def _shared(threads: int, rounds: int) -> int:
+    """Return how many rewards a policy knows of that threads told it."""
+    learner = policy("kl-ucb", Clusters([3, 3], widths=[0.03, 0.04]))
+
+    def work() -> None:
+        for _ in range(rounds):
+            learner.tell(learner.ask(), 1)
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return sum(learner.pulls.values())
+
+
 def measure() -> list[Measurement]:
     """Measure a round of ask and tell on 6 arms."""
     river, mabwiser = _river(), _mabwiser()
@@ -77,4 +107,11 @@ def measure() -> list[Measurement]:
             Measurement(f"{name} over river's UCB", own / river, "×", limit=3),
             Measurement(f"{name} over MABWiser's UCB1", own / mabwiser, "×", limit=1),
         ]
+        if name == "kl-ucb":
+            found.append(
+                Measurement("the two locks of a kl-ucb round", 100.0 * _locks() / own, "%", limit=10)
+            )
+    found.append(
+        Measurement("rewards kept of 20,000 from four threads", _shared(4, 5_000), "", 20_000, at_least=True)
+    )
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.partition import DATA_KEYS, Label, Partition
-from clusterbandits.serial import restore_number, to_json
+from clusterbandits.serial import read_json, restore_number, to_json
 from clusterbandits.tables import Table, cell
 from clusterbandits.validate import (
     LARGEST_MEAN,
@@ -20,6 +19,8 @@ from clusterbandits.validate import (
     check_keys,
     invalid,
     is_list,
+    listed,
+    one_of,
 )
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Clusters:
     def members(self, name: Label) -> tuple[Label, ...]:
         """Return the arms of one cluster."""
         if not (isinstance(name, str | int) and name in self.names):
-            raise invalid("name", "Clusters.members", f"one of {', '.join(map(repr, self.names))}", name)
+            raise invalid("name", "Clusters.members", one_of(self.names), name)
         return self.partition.groups[name]
 
     def with_arm(self, arm: Label, cluster: Label) -> Clusters:
@@ -112,8 +113,7 @@ class Clusters:
         ('a', 'b', 'd')
         """
         if not (isinstance(cluster, str | int) and cluster in self.names):
-            known = ", ".join(map(repr, self.names))
-            raise invalid("cluster", "Clusters.with_arm", f"one of {known}", cluster)
+            raise invalid("cluster", "Clusters.with_arm", one_of(self.names), cluster)
         labels = [*self.partition.cluster_names, cluster]
         return self._regrouped(Partition.of_labels(labels, [*self.arms, arm], "Clusters.with_arm"))
 
@@ -194,13 +194,7 @@ class Clusters:
         >>> Clusters.from_json(clusters.to_json()) == clusters
         True
         """
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise invalid(
-                "text", "Clusters.from_json", "JSON", Described(f"text with an error: {error}")
-            ) from None
-        return cls.from_dict(data)
+        return cls.from_dict(read_json(text, "Clusters.from_json"))
 
     def __repr__(self) -> str:
         if len(self.arms) > _SHOWN_ARMS:
@@ -258,7 +252,7 @@ def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
     named = as_mapping(widths)
     if named is not None:
         if set(named) != set(names):
-            expected = f"a mapping with one width for each of {', '.join(map(repr, names))}"
+            expected = f"a mapping with one width for each of {listed(names)}"
             raise invalid("widths", "Clusters", expected, Described(f"widths for {list(named)}"))
         values = [named[name] for name in names]
     elif is_list(widths):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from clusterbandits.validate import Described, as_mapping, invalid, is_list, whole
+from clusterbandits.validate import Described, as_mapping, invalid, is_list, is_text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -166,7 +166,7 @@ def _distinct(parameter: str, labels: list[Label], owner: str) -> tuple[Label, .
 
 
 def _label(parameter: str, value: object, owner: str) -> Label:
-    if isinstance(value, str):
+    if is_text(value):
         return str(value)
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)

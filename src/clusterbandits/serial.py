@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
+
+from clusterbandits.validate import Described, invalid, is_text
+
+_DEEPEST = 10
 
 
 def to_json(data: object, indent: int | None = None) -> str:
@@ -19,6 +24,55 @@ def to_json(data: object, indent: int | None = None) -> str:
     '{"widths": [0.5, "inf"]}'
     """
     return json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, indent=indent)
+
+
+def read_json(text: object, owner: str) -> Any:
+    """Return the data of strict JSON.
+
+    Refused are duplicate keys, NaN and Infinity, numbers beyond floats, text that UTF-8 cannot encode, and
+    lists or objects nested more than ten deep.
+    """
+    try:
+        data = json.loads(
+            text,  # type: ignore[arg-type]
+            object_pairs_hook=_distinct,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+        _check_parts(data)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise invalid("text", owner, "JSON", Described(f"text with an error: {error}")) from None
+    return data
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError("a duplicate key")
+    return data
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("a number beyond floats")
+    return number
+
+
+def _check_parts(data: object) -> None:
+    parts = [data]
+    for _ in range(_DEEPEST):
+        if not all(map(is_text, (part for part in parts if isinstance(part, str)))):
+            raise ValueError("text with a lone surrogate")
+        inside = [part for part in parts if isinstance(part, list | dict)]
+        parts = [one for part in inside for one in (part if isinstance(part, list) else chain(*part.items()))]
+        if not parts:
+            return
+    raise ValueError(f"nested more than {_DEEPEST} deep")
 
 
 def number_text(value: float) -> str:

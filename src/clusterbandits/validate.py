@@ -18,6 +18,7 @@ LARGEST_MEAN = 1e100
 #: As large as the entropy NumPy draws for a seed of its own.
 LARGEST_SEED = 2**128 - 1
 _SHOWN = 60
+_LISTED = 200
 
 
 def invalid(parameter: str, owner: str, allowed: str, given: object) -> InvalidInputError:
@@ -39,6 +40,27 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
+def one_of(values: Iterable[object]) -> str:
+    """Return what a value must be one of."""
+    return f"one of {listed(values)}"
+
+
+def listed(values: Iterable[object]) -> str:
+    """Return values separated by commas, shortened to fit into a sentence.
+
+    Examples
+    --------
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    names, count = list(map(shown, values)), 0
+    left = _LISTED
+    while count < len(names) and (left := left - len(names[count])) >= 0:
+        count += 1
+    text = ", ".join(names[:count])
+    return text if count == len(names) else f"{text}, … ({len(names)} in all)"
+
+
 class Described(str):
     """What was given, in words instead of as a value: ``Described("3 widths for 2 clusters")``."""
 
@@ -50,6 +72,17 @@ def is_number(value: object) -> TypeGuard[Real]:
     if type(value) in {int, float}:
         return True  # Most are, and asking the abstract class takes a microsecond.
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Tell whether a value is text that UTF-8 can encode; text with a lone surrogate is not."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_list(value: object) -> TypeGuard[Iterable[object]]:

@@ -147,6 +147,110 @@ def test_damaged_alarms_are_refused(key: str, value: object) -> None:
     assert refusal(lambda: cb.Policy.from_json(json.dumps(document)))
 
 
+def test_rounds_that_were_cancelled_put_off_no_look() -> None:
+    """Told while 10,000 rewards are awaited, which then never come: the alarm must not wait for them."""
+    policy = cb.ClusUCB(cb.Clusters([2], widths=0.1))
+    policy.ask(10_000)
+    policy.tell(0, 0)
+    for arm, count in policy.awaited.items():
+        policy.cancel(arm, count)
+    assert policy.rounds == 1
+    assert json.loads(policy.to_json())["watched"]["look"] == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cb.WidthWarning)
+        for _ in range(200):
+            policy.tell(0, 0)
+            policy.tell(1, 1)
+    (one,) = policy.alarms()
+    assert one.round < 100
+
+
+def test_an_alarm_is_dated_by_rounds_that_happened() -> None:
+    policy = cb.ClusUCB(cb.Clusters([2], widths=0.1))
+    policy.ask(1000)
+    policy.tell(0, 0, pulls=100)
+    with pytest.warns(cb.WidthWarning):
+        policy.tell(1, 600, pulls=600)
+    assert policy.alarms()[0].round == 1101
+    policy.cancel(0, 400)
+    assert policy.rounds == 700
+    assert policy.alarms()[0].round == 701
+    assert cb.Policy.from_json(policy.to_json()).alarms() == policy.alarms()
+
+
+def test_an_alarm_before_the_first_choice() -> None:
+    """No arm is kept yet when a width is widened: none is saved, nor asked for after rounds are cancelled."""
+    policy = cb.ClusUCB(cb.Clusters([2, 1], widths=0.1), alarm="widen", refresh=50)
+    policy.ask(300)
+    policy.tell(0, 0, pulls=100)
+    policy.tell(2, 0, pulls=90)
+    with pytest.warns(cb.WidthWarning):
+        policy.tell(1, 200, pulls=200)
+    assert policy.awaited == {2: 10}
+    twin = cb.Policy.from_json(policy.to_json())
+    assert twin.to_json() == policy.to_json()
+    for one in (policy, twin):
+        one.cancel(2, 5)
+        assert one.ask() == 1
+
+
+def test_clusters_are_watched_from_their_second_arm_on() -> None:
+    policy = cb.ClusUCB(cb.Clusters({"red": ["a"], "blue": ["b"]}, widths=0.1))
+    assert json.loads(policy.to_json())["watched"]["look"] is None
+    policy.tell("a", 0, pulls=100)
+    policy.add_arm("c", "red")
+    with pytest.warns(cb.WidthWarning):
+        policy.tell("c", 100, pulls=100)
+    policy.remove_arm("c")
+    assert json.loads(policy.to_json())["watched"]["look"] is None
+    again = cb.Policy.from_json(policy.to_json())
+    assert again.to_json() == policy.to_json()
+    assert [one.cluster for one in again.alarms()] == ["red"]
+
+
+@pytest.mark.parametrize("total", [5e-324, 1e-323, 1e-310, 1e-300])
+def test_the_smallest_rewards_raise_no_alarm(total: float) -> None:
+    """Half of the least float is 0: its logarithm made what is needed infinitely small."""
+    policy = cb.ClusUCB(cb.Clusters([2], widths=1e-12))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        policy.tell(0, total, pulls=2)
+        policy.tell(1, 0.29, pulls=2)
+    assert policy.alarms() == ()
+
+
+@pytest.mark.parametrize("pulls", [10**6, 10**14])
+def test_what_is_needed_is_above_0_after_any_number_of_pulls(pulls: int) -> None:
+    policy = cb.ClusUCB(cb.Clusters([2], widths=0.1), alarm_level=1)
+    policy.tell(0, pulls // 3, pulls=pulls)
+    with pytest.warns(cb.WidthWarning):
+        policy.tell(1, pulls, pulls=pulls)
+    assert 0.0 <= policy.alarms()[0].needed < 100.0
+
+
+def test_evidence_beyond_floats_is_saved() -> None:
+    policy = cb.ClusUCB(cb.Clusters([2], widths=0.1), family="gaussian:sigma=1e-50")
+    policy.tell(0, 0, pulls=10**10)
+    with pytest.warns(cb.WidthWarning):
+        policy.tell(1, 1e110, pulls=10**10)
+    assert policy.alarms()[0].evidence == math.inf
+    assert cb.Policy.from_json(policy.to_json()).to_json() == policy.to_json()
+
+
+@pytest.mark.parametrize("name", ["kl-ucb", "clus-ucb", "ossb", "ucb1"])
+def test_the_last_rounds_there_are(name: str) -> None:
+    """The round after them is the number that stands for never."""
+    policy = cb.policy(name, cb.Clusters([2], widths=0.1))
+    policy.tell(0, 1)
+    policy.tell(1, 10**14, pulls=10**15 - 3)
+    for _ in range(2):
+        assert cb.Policy.from_json(policy.to_json()).to_json() == policy.to_json()
+        policy.tell(policy.ask(), 1)
+    assert policy.rounds == 10**15
+    assert cb.Policy.from_json(policy.to_json()).to_json() == policy.to_json()
+    refusal(policy.ask)
+
+
 @pytest.mark.parametrize(("setting", "value"), [("alarm", "shout"), ("alarm_level", 0), ("alarm_level", 2)])
 def test_bad_settings_are_refused(setting: str, value: Any) -> None:
     more = {setting: value}

@@ -180,3 +180,10 @@ def test_distances_are_given_from_python() -> None:
     before = alone.to_json()
     refusal(lambda: alone.remove_arm(0))
     assert alone.to_json() == before
+
+
+def test_a_gap_whose_square_is_0_explores_throughout() -> None:
+    policy = cb.EpsilonGreedy(cb.Clusters([2], widths=1), gap=1e-300)
+    policy.tell(0, 10**6, pulls=10**6)
+    policy.tell(1, 0)
+    assert set(policy.ask(50)) == {0, 1}

@@ -7,6 +7,7 @@ import copy
 import json
 import math
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -267,7 +268,15 @@ def change(*path: Any, to: Any) -> Callable[[Any], None]:
     return apply
 
 
-DAMAGED: dict[str, Callable[[Any], None]] = {
+def alarm(**changes: Any) -> dict[str, Any]:
+    return {"cluster": "red", "round": 60, "width": 0.05, "evidence": 20.0, "needed": 12.5} | changes
+
+
+def with_alarms(*alarms: Any) -> Callable[[Any], None]:
+    return change("watched", "alarms", to=list(alarms))
+
+
+DAMAGED: dict[str, Callable[[Any], object]] = {
     "label of a number": change("label", to=3),
     "empty label": change("label", to=" "),
     "later format": change("format", to="clusterbandits policy 3"),
@@ -303,6 +312,27 @@ DAMAGED: dict[str, Callable[[Any], None]] = {
     ),
     "rounds of half": change("rounds", to=1000.5),
     "rounds without end": change("rounds", to=INF),
+    "until beyond the refresh": change("choice", "until", to=64 + 7 + 1),
+    "until without a last arm": change("choice", "last", to=None),
+    "look beyond the schedule": change("watched", "look", to=10**15),
+    "look between rounds of the schedule": change("watched", "look", to=65),
+    "look of round 0": change("watched", "look", to=0),
+    "look of half a round": change("watched", "look", to=65.5),
+    "an alarm of nobody": with_alarms(alarm(cluster="green")),
+    "an alarm of a list": with_alarms(alarm(cluster=["red"])),
+    "two alarms of a cluster": with_alarms(alarm(), alarm()),
+    "an alarm in a later round": with_alarms(alarm(round=66)),
+    "an alarm in round 0": with_alarms(alarm(round=0)),
+    "an alarm of another width": with_alarms(alarm(width=0.06)),
+    "an alarm without evidence": with_alarms(alarm(evidence=-1.35e3, needed="-inf")),
+    "an alarm of too little evidence": with_alarms(alarm(evidence=5.0, needed=5.1)),
+    "an alarm that needs all": with_alarms(alarm(evidence="inf", needed="inf")),
+    "an alarm of NaN": with_alarms(alarm(evidence="nan")),
+    "an alarm that nobody waits for": lambda document: (
+        with_alarms(alarm())(document),
+        change("settings", "alarm", to="ignore")(document),
+    ),
+    "total of true": change("totals", 4, to=True),
     "last of an unknown arm": change("choice", "last", to="z"),
     "last of a list": change("choice", "last", to=["a"]),
     "last of an object": change("choice", "last", to={}),
@@ -333,6 +363,102 @@ def test_a_damaged_document_is_refused(damage: str) -> None:
     assert restored(document).rounds == 64
     DAMAGED[damage](document)
     refusal(lambda: restored(document))
+
+
+SOUND: dict[str, Callable[[Any], object]] = {
+    "until at the end of a hold": change("choice", "until", to=64 + 7),
+    "nothing chosen yet": change("choice", to={"last": None, "until": 0}),
+    "looked long ago": change("watched", "look", to=1),
+    "an alarm": with_alarms(alarm()),
+    "an alarm of all evidence there is": with_alarms(alarm(evidence="inf")),
+    "an alarm of the next round": with_alarms(alarm(round=65)),
+    "two alarms": with_alarms(alarm(), alarm(cluster="blue", width=0.1, round=61)),
+    "rounds of arms since removed": change("rounds", to=10**14),
+    "the last rounds there are": change("rounds", to=10**15),
+    "awaited without end": lambda document: document.update(awaited=[0, 0, 0, 10**14, 0], rounds=10**15),
+    "a width of the least float": change("clusters", "widths", 0, to=5e-324),
+    "a width of the largest float": change("clusters", "widths", 0, to=1.7e308),
+    "a hold without end": change("settings", "refresh", to=10**9),
+}
+
+
+@pytest.mark.parametrize("edit", SOUND)
+def test_an_edit_that_could_be_true_works(edit: str) -> None:
+    document = saved_midway()
+    SOUND[edit](document)
+    policy: Any = restored(document)
+    assert policy.to_json() == json.dumps(document, ensure_ascii=False)
+    start = time.thread_time()
+    policy.explain()
+    if policy.rounds < 10**15:
+        policy.tell(policy.ask(), 1)
+    assert time.thread_time() - start < 1.0
+    assert restored(json.loads(policy.to_json())).to_json() == policy.to_json()
+
+
+TEXTS: dict[str, Callable[[str], str]] = {
+    "a key twice": lambda text: text.replace("{", '{"rounds": 64, ', 1),
+    "a key twice inside": lambda text: text.replace('"until": 70', '"until": 70, "until": 70'),
+    "NaN": lambda text: text.replace("3.0", "NaN"),
+    "Infinity": lambda text: text.replace("0.05", "Infinity"),
+    "a width beyond floats": lambda text: text.replace("[0.05", "[1e400"),
+    "a number of 5,000 digits": lambda text: text.replace("64", "6" * 5000),
+    "a lone surrogate": lambda text: text.replace('"red"', '"\\ud800"'),
+    "a lone surrogate as it is": lambda text: text.replace('"red"', '"\ud800"'),
+    "nested deep": lambda text: text.replace("[3.0", "[" * 900 + "3.0").replace("1.0]", "1.0" + "]" * 900),
+    "nested deeper": lambda text: text.replace("[3.0", "[" * 10**5 + "3.0"),
+    "nested too deep": lambda text: text.replace("64", "[" * 11 + "]" * 11),
+    "text behind it": lambda text: f"{text} {text}",
+    "a mark before it": lambda text: f"\ufeff{text}",
+}
+
+
+@pytest.mark.parametrize("edit", TEXTS)
+def test_text_that_readers_take_differently_is_refused(edit: str) -> None:
+    text = json.dumps(MIDWAY)
+    assert TEXTS[edit](text) != text
+    sentence = refusal(lambda: cb.Policy.from_json(TEXTS[edit](text)))
+    assert len(sentence) < 300
+    assert "JSON" in sentence
+    sentence.encode()
+
+
+def test_zeros_below_0_are_zeros() -> None:
+    document = saved_midway()
+    document["awaited"][0] = document["awaited"][1] = -0.0
+    document["totals"][0] = -0.0
+    document["clusters"]["widths"][0] = -0.0
+    policy = restored(document)
+    assert policy.totals["a"] == 0.0
+    assert policy.awaited == {"e": 2, "f": 2}
+    assert math.copysign(1.0, policy.clusters.widths[0]) == 1.0
+
+
+def test_a_generator_of_another_stream_is_refused() -> None:
+    """An even increment gives a generator that repeats itself, 0 and 0 one that stands still."""
+    policy = cb.Thompson(CLUSTERS)
+    policy.tell("a", 1)
+    document = json.loads(policy.to_json())
+    assert restored(document).to_json() == policy.to_json()
+    for inc in ("0", "2", str(2**128 - 1), str(int(document["choice"]["inc"]) + 2)):
+        document["choice"]["inc"] = inc
+        assert "the stream of its seed" in refusal(lambda: restored(document))
+
+
+def test_alarms_of_a_policy_without_widths_are_refused() -> None:
+    document = json.loads(cb.KLUCB(CLUSTERS).to_json())
+    document["watched"]["alarms"] = [alarm(round=1)]
+    refusal(lambda: restored(document))
+
+
+def test_a_thousand_long_names_make_one_short_sentence() -> None:
+    clusters = cb.Clusters([[f"{number}{'x' * 200}" for number in range(1000)]], widths=0.1)
+    policy = cb.KLUCB(clusters)
+    for call in (lambda: policy.tell("nobody", 1), lambda: policy.cancel(clusters.arms[0])):
+        assert len(refusal(call)) < 400
+    document = json.loads(policy.to_json())
+    document["choice"]["last"] = "nobody"
+    assert len(refusal(lambda: restored(document))) < 400
 
 
 @pytest.mark.parametrize("total", [0.5, -1, "0", None, [], math.nan, INF])

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 #: Every round at first, then 64 looks for every doubling of n or so.
 _SCHEDULE = 64
 _MOST_STEPS = 60
-_ROUNDING = 1e-9
+#: The share of what is needed that is enough: the rest is left to rounding.
+CLOSE = 1.0 - 1e-9
 #: The constants of Kaufmann and Koolen's mixture for any exponential family.
 _Z, _PEELS = 1.5, math.log(math.pi**2 / 3.0)
 
@@ -85,12 +86,19 @@ def _inverse(x: float) -> float:
 
 
 @inner_kernel
+def look_after(n: int, known: int) -> int:
+    """Return the first round of the schedule after n, from a round of it that is not later on."""
+    while known <= n:
+        known += 1 + known // _SCHEDULE
+    return known
+
+
+@inner_kernel
 def look(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, n: int) -> bool:
     """Look, where it is time, before round n; tell whether a cluster's alarm went off now."""
     if n < alarm.look[0]:
         return False
-    while alarm.look[0] <= n:
-        alarm.look[0] += 1 + alarm.look[0] // _SCHEDULE
+    alarm.look[0] = look_after(n, alarm.look[0])
     found = False
     for c in range(alarm.widths.size):
         if alarm.fired[c] == 0 and alarm.widths[c] < math.inf and _contradicts(law, pulls, totals, alarm, c):
@@ -111,9 +119,9 @@ def _contradicts(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, c: int) ->
         return False
     for place in range(group.first, group.beyond):
         needed += _penalty(law, pulls[group.order[place]], totals[group.order[place]])
-    enough = needed * (1.0 - _ROUNDING)
+    enough = needed * CLOSE
     evidence, _ = least_misfit(law, pulls, totals, group, enough)
-    if evidence < enough:
+    if not evidence >= enough:
         return False
     alarm.evidence[c], alarm.needed[c] = evidence, needed
     return True
@@ -124,11 +132,13 @@ def _penalty(law: Law, pulls: int, total: float) -> float:
     """Return by how much the likelihood of the best mean may exceed that of the mixture."""
     if law.code != BERNOULLI:
         return 3.0 * math.log(1.0 + math.log(pulls))
-    failures = pulls - total
+    failures, share = pulls - total, total / pulls
     entropy = 0.0
-    if total > 0.0 and failures > 0.0:
-        entropy = -(total * math.log(total / pulls) + failures * math.log(failures / pulls))
-    return math.lgamma(pulls + 2.0) - math.lgamma(total + 1.0) - math.lgamma(failures + 1.0) - entropy
+    # The smallest totals have a share of 0.
+    if share > 0.0 and failures > 0.0:
+        entropy = -(total * math.log(share) + failures * math.log(failures / pulls))
+    mixture = math.lgamma(pulls + 2.0) - math.lgamma(total + 1.0) - math.lgamma(failures + 1.0)
+    return max(mixture - entropy, 0.0)
 
 
 @kernel

@@ -93,9 +93,10 @@ class CKLUCB(IndexPolicy):
 
     def remove_arm(self, arm: Label) -> None:
         """Forget an arm and its distances."""
-        gone, table = self._number(arm, "CKLUCB.remove_arm"), self.settings["distances"]
-        self.clusters.without_arm(arm)  # refuses the last arm before anything has changed
-        if table is not None:
-            kept = [row for number, row in enumerate(table) if number != gone]
-            self.settings["distances"] = [row[:gone] + row[gone + 1 :] for row in kept]
-        super().remove_arm(arm)
+        with self._lock:
+            gone, table = self._number(arm, "CKLUCB.remove_arm"), self.settings["distances"]
+            self.clusters.without_arm(arm)  # refuses the last arm before anything has changed
+            if table is not None:
+                kept = [row for number, row in enumerate(table) if number != gone]
+                self.settings["distances"] = [row[:gone] + row[gone + 1 :] for row in kept]
+            super().remove_arm(arm)

@@ -53,5 +53,5 @@ class EpsilonGreedy(RandomPolicy):
     def fresh_state(self, rng: Generator | None = None) -> DrawState:
         """Return the state before the first round."""
         members = [list(range(len(self.clusters.arms)))]
-        explore = self.settings["c"] * len(members[0]) / self.settings["gap"] ** 2
+        explore = self.settings["c"] * len(members[0]) / self.settings["gap"] / self.settings["gap"]
         return fresh_state(self.family.law, EPSILON_GREEDY, explore, members, self._generator(rng))

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import threading
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clusterbandits.errors import WidthWarning
 from clusterbandits.policies.protocol import kernels_for_python
 from clusterbandits.policies.watchful import Watchful
-from clusterbandits.validate import MOST_ROUNDS, as_float, check_keys, invalid, whole
+from clusterbandits.validate import (
+    MOST_ROUNDS,
+    as_float,
+    check_keys,
+    invalid,
+    is_number,
+    one_of,
+    shown,
+    whole,
+)
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
@@ -28,12 +41,20 @@ class Online(Watchful):
     The number of the next round is one more than all pulls known of, those told and those still awaited. An
     awaited pull counts as if it had paid its arm's mean so far (the mean of all arms, where it has none), so
     that a batch spreads instead of asking for one arm throughout.
+
+    Every public call holds the policy's lock, reads included, because kernels release the GIL. Warnings are
+    issued after the lock is released, so that a handler may use the policy, even from another thread.
     """
 
     clusters: Clusters
     family: Family
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set up the state before the first round."""
         self._live: State = self.fresh_state()
         self._kernels: Kernels = kernels_for_python(type(self._live))
         self._awaited = [0] * len(self.clusters.arms)
@@ -42,6 +63,18 @@ class Online(Watchful):
         self._numbers = {label: number for number, label in enumerate(self.clusters.arms)}
         self._begin_watch()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return a copy of all attributes but the lock and the kernels, for ``copy`` and ``pickle``."""
+        with self._lock:
+            kept = {key: value for key, value in vars(self).items() if key not in {"_lock", "_kernels"}}
+            return copy.deepcopy(kept)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore what ``__getstate__`` returned, with a new lock."""
+        vars(self).update(state)
+        self._lock = threading.RLock()
+        self._kernels = kernels_for_python(type(self._live))
+
     def fresh_state(self) -> State:
         """Return the state before the first round."""
         raise NotImplementedError
@@ -49,23 +82,27 @@ class Online(Watchful):
     @property
     def rounds(self) -> int:
         """How many pulls it knows of, told or awaited, those of arms since removed included."""
-        return self._next_round - 1
+        with self._lock:
+            return self._next_round - 1
 
     @property
     def pulls(self) -> dict[Label, int]:
         """How many rewards of every arm it was told."""
-        return dict(zip(self.clusters.arms, self._live.pulls.tolist(), strict=True))
+        with self._lock:
+            return dict(zip(self.clusters.arms, self._live.pulls.tolist(), strict=True))
 
     @property
     def totals(self) -> dict[Label, float]:
         """What every arm has paid so far."""
-        return dict(zip(self.clusters.arms, self._live.totals.tolist(), strict=True))
+        with self._lock:
+            return dict(zip(self.clusters.arms, self._live.totals.tolist(), strict=True))
 
     @property
     def awaited(self) -> dict[Label, int]:
         """Arms that were asked for and whose rewards have not arrived, with how many are missing."""
-        counts = zip(self.clusters.arms, self._awaited, strict=True)
-        return {label: count for label, count in counts if count}
+        with self._lock:
+            counts = zip(self.clusters.arms, self._awaited, strict=True)
+            return {label: count for label, count in counts if count}
 
     def ask(self, k: int | None = None) -> Any:
         """Return the arm to play next, or a list of arms to play before any of them has paid.
@@ -73,15 +110,17 @@ class Online(Watchful):
         Parameters
         ----------
         k
-            How many arms; left out, one arm is returned by itself.
+            How many arms; left out, one arm is returned by itself. Other threads wait until all are chosen.
         """
         owner = f"{type(self).__name__}.ask"
         count = 1 if k is None else whole("k", owner, k, least=1, most=10**6)
-        if self.rounds + count > MOST_ROUNDS:
-            raise invalid("k", owner, f"at most {MOST_ROUNDS - self.rounds}, {MOST_ROUNDS:g} in all", count)
-        if k is None:
-            return self.clusters.arms[self._ask()]
-        return [self.clusters.arms[self._ask()] for _ in range(count)]
+        with self._lock:
+            left = MOST_ROUNDS - self._next_round + 1
+            if count > left:
+                raise invalid("k", owner, f"at most {left}, {MOST_ROUNDS:g} in all", count)
+            if k is None:
+                return self.clusters.arms[self._ask()]
+            return [self.clusters.arms[self._ask()] for _ in range(count)]
 
     def tell(self, arm: Label, reward: float, pulls: int = 1) -> None:
         """Take in what an arm paid, whether or not it was asked for.
@@ -96,36 +135,43 @@ class Online(Watchful):
             How many rewards the sum is made of.
         """
         owner = f"{type(self).__name__}.tell"
-        number = self._number(arm, owner)
         many = 1 if type(pulls) is int and pulls == 1 else whole("pulls", owner, pulls, least=1)
         total = self.family.read_total(reward, many, owner)
-        if self.rounds + max(0, many - self._awaited[number]) > MOST_ROUNDS:
-            raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
-        self._kernels.update(self._live, number, many, total)
-        self._arrived(number, many)
-        self._watch()
+        with self._lock:
+            number = self._number(arm, owner)
+            if self._next_round + max(0, many - self._awaited[number]) > MOST_ROUNDS + 1:
+                raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
+            self._kernels.update(self._live, number, many, total)
+            self._arrived(number, many)
+            noticed = self._watch()
+        for sentence in noticed:
+            warnings.warn(sentence, WidthWarning, stacklevel=2)
 
     def cancel(self, arm: Label, pulls: int = 1) -> None:
         """Stop waiting for rewards that will never come: those rounds then never happened."""
         owner = f"{type(self).__name__}.cancel"
-        number = self._number(arm, owner)
-        waiting = self._awaited[number]
         many = whole("pulls", owner, pulls, least=1)
-        if many > waiting:
-            raise invalid("pulls", owner, f"at most the {waiting} awaited of arm {arm!r}", pulls)
-        self._awaited[number] -= many
-        self._all_awaited -= many
-        self._next_round -= many
-        self._forget_cancelled()
+        with self._lock:
+            number = self._number(arm, owner)
+            waiting = self._awaited[number]
+            if many > waiting:
+                raise invalid("pulls", owner, f"at most the {waiting} awaited of arm {shown(arm)}", pulls)
+            self._awaited[number] -= many
+            self._all_awaited -= many
+            self._next_round -= many
+            self._forget_cancelled()
+            self._watch_earlier()
 
     def add_arm(self, arm: Label, cluster: Label) -> None:
         """Take in a new arm of an existing cluster; it will be asked for first."""
-        self._regroup(self.clusters.with_arm(arm, cluster))
+        with self._lock:
+            self._regroup(self.clusters.with_arm(arm, cluster))
 
     def remove_arm(self, arm: Label) -> None:
         """Forget an arm; rounds go on counting. A cluster goes with its last arm."""
-        self._number(arm, f"{type(self).__name__}.remove_arm")
-        self._regroup(self.clusters.without_arm(arm))
+        with self._lock:
+            self._number(arm, f"{type(self).__name__}.remove_arm")
+            self._regroup(self.clusters.without_arm(arm))
 
     def _ask(self) -> int:
         if not self._all_awaited:
@@ -168,7 +214,7 @@ class Online(Watchful):
         try:
             return self._numbers[arm]
         except (KeyError, TypeError):
-            raise invalid("arm", owner, f"one of {', '.join(map(repr, self.clusters.arms))}", arm) from None
+            raise invalid("arm", owner, one_of(self.clusters.arms), arm) from None
 
     def _regroup(self, clusters: Clusters) -> None:
         """Move what is known of arms that stay to a state for other clusters."""
@@ -179,7 +225,7 @@ class Online(Watchful):
         if told["choice"].get("last") not in {None, *clusters.arms}:
             told["choice"] = {}
         self.clusters = clusters
-        Online.__init__(self)
+        self._begin()
         columns = zip(_PER_ARM, zip(*rows, strict=True), strict=True)
         self._resume(told | dict(columns))
 
@@ -189,7 +235,7 @@ class Online(Watchful):
         per_arm = (state.pulls.tolist(), state.totals.tolist(), list(self._awaited))
         return {
             **dict(zip(_PER_ARM, per_arm, strict=True)),
-            "rounds": self.rounds,
+            "rounds": self._next_round - 1,
             "choice": self._last_choice(),
             "watched": self._watched(),
         }
@@ -203,12 +249,19 @@ class Online(Watchful):
         pulls = [whole("pulls", owner, count, least=0) for count in told["pulls"]]
         awaited = [whole("awaited", owner, count, least=0) for count in told["awaited"]]
         rounds = whole("rounds", owner, told["rounds"], least=sum(pulls) + sum(awaited))
-        read, both = self.family.read_total, zip(told["totals"], pulls, strict=True)
-        totals = [read(total, many, owner) if many else _nothing(total, owner) for total, many in both]
+        totals = [self._total(*one, owner) for one in zip(told["totals"], pulls, strict=True)]
+        self._next_round = rounds + 1
         self._check_choice(told["choice"], owner)
         self._check_watched(told["watched"], owner)
         clean = {"pulls": pulls, "totals": totals, "awaited": awaited, "rounds": rounds}
         self._resume(told | clean)
+
+    def _total(self, total: object, pulls: int, owner: str) -> float:
+        if not pulls and as_float(total) != 0.0:
+            raise invalid("totals", owner, "0 for an arm that was never pulled", total)
+        if not is_number(total):
+            raise invalid("totals", owner, "made of numbers", total)
+        return self.family.read_total(total, pulls, owner) if pulls else 0.0
 
     def _resume(self, told: dict[str, Any]) -> None:
         for number, (many, total) in enumerate(zip(told["pulls"], told["totals"], strict=True)):
@@ -230,12 +283,6 @@ class Online(Watchful):
 
     def _restore_choice(self, data: dict[str, Any]) -> None:
         """Take up again what ``_last_choice`` returned; nothing where there was no choice."""
-
-
-def _nothing(total: object, owner: str) -> float:
-    if as_float(total) != 0.0:
-        raise invalid("totals", owner, "0 for an arm that was never pulled", total)
-    return 0.0
 
 
 def _copy(part: Any) -> Any:

@@ -9,7 +9,7 @@ from clusterbandits.policies.layout import members_of
 from clusterbandits.policies.leader import leader_of
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.settings import ALARM
-from clusterbandits.validate import check_keys, whole
+from clusterbandits.validate import MOST_ROUNDS, check_keys, whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -79,7 +79,7 @@ class OSSB(Policy):
         kept.memory[EXPLORED] = chosen.memory[EXPLORED]
 
     def _last_choice(self) -> dict[str, Any]:
-        return {"explored": int(cast("AllocationState", self._live).memory[EXPLORED])}
+        return {"explored": min(int(cast("AllocationState", self._live).memory[EXPLORED]), MOST_ROUNDS)}
 
     def _check_choice(self, data: object, owner: str) -> None:
         check_keys(["explored"], owner, data)

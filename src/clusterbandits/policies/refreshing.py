@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from clusterbandits.policies.layout import NOBODY, Ints
 from clusterbandits.policies.policy import Policy
-from clusterbandits.validate import MOST_ROUNDS, check_keys, whole
+from clusterbandits.validate import check_keys, whole
 
 if TYPE_CHECKING:
     from clusterbandits.policies.protocol import State
@@ -39,21 +39,25 @@ class RefreshingPolicy(Policy):
     def _forget_cancelled(self) -> None:
         last, until, _ = self.places
         memory, refresh = self._refreshed.memory, self._refreshed.refresh
-        if memory[until] - refresh >= self._next_round:
+        if memory[last] == NOBODY or memory[until] - refresh >= self._next_round:
             memory[last], memory[until] = NOBODY, 0
 
     def _last_choice(self) -> dict[str, Any]:
         last, until, _ = self.places
         memory = self._refreshed.memory
         arm = int(memory[last])
-        return {"last": None if arm == NOBODY else self.clusters.arms[arm], "until": int(memory[until])}
+        if arm == NOBODY:
+            return {"last": None, "until": 0}
+        return {"last": self.clusters.arms[arm], "until": int(memory[until])}
 
     def _check_choice(self, data: object, owner: str) -> None:
         check_keys(["last", "until"], owner, data)
         choice = cast("dict[str, Any]", data)
+        latest = 0
         if choice["last"] is not None:
             self._number(choice["last"], owner)
-        whole("until", owner, choice["until"], least=0, most=2 * MOST_ROUNDS)
+            latest = self._next_round - 1 + self._refreshed.refresh
+        whole("until", owner, choice["until"], least=0, most=latest)
 
     def _restore_choice(self, data: dict[str, Any]) -> None:
         last, until, _ = self.places

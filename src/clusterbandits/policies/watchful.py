@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.errors import WidthWarning
+import numpy as np
+
+from clusterbandits.compiled import plain
+from clusterbandits.policies.alarm import CLOSE, look_after
 from clusterbandits.policies.layout import FOREVER
 from clusterbandits.serial import restore_number
 from clusterbandits.validate import as_float, check_keys, invalid, is_list, whole
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from clusterbandits.clusters import Clusters
     from clusterbandits.partition import Label
     from clusterbandits.policies.protocol import Kernels, State
@@ -49,6 +53,9 @@ class Watchful:
     _live: State
     _kernels: Kernels
     _next_round: int
+    _lock: AbstractContextManager[Any]
+    #: The next round to look in, infinite where nothing is watched.
+    _look: float
 
     def alarms(self) -> tuple[WidthAlarm, ...]:
         """Return the clusters whose data contradict their declared widths, in the order they were noticed.
@@ -60,71 +67,99 @@ class Watchful:
         >>> policy.alarms()
         ()
         """
-        alarm = getattr(self._live, "alarm", None)
-        if alarm is None:
-            return ()
-        names, widths = self.clusters.partition.clusters, self.clusters.widths
-        found = [
-            WidthAlarm(names[c], int(when), widths[c], float(alarm.evidence[c]), float(alarm.needed[c]))
-            for c, when in enumerate(alarm.fired)
-            if when
-        ]
+        with self._lock:
+            alarm = getattr(self._live, "alarm", None)
+            if alarm is None:
+                return ()
+            names, widths = self.clusters.partition.clusters, self.clusters.widths
+            found = [
+                WidthAlarm(names[c], int(when), widths[c], float(alarm.evidence[c]), float(alarm.needed[c]))
+                for c, when in enumerate(alarm.fired)
+                if when
+            ]
         return tuple(sorted(found, key=lambda one: one.round))
 
     def _begin_watch(self) -> None:
         alarm = getattr(self._live, "alarm", None)
-        self._look = FOREVER if alarm is None else int(alarm.look[0])
+        look = FOREVER if alarm is None else int(alarm.look[0])
+        self._look = look if look < FOREVER else math.inf
 
-    def _watch(self) -> None:
-        """Look at the widths where it is time; warn of what is found for the first time."""
+    def _watch(self) -> list[str]:
+        """Check the widths if a check is due; return one sentence for each new alarm."""
         if self._next_round < self._look:
-            return
+            return []
         known = {one.cluster for one in self.alarms()}
         self._look = int(self._kernels.watch(self._live, self._next_round))
-        for one in self.alarms():
-            if one.cluster not in known:
-                done = " It is trusted no more." if self.settings["alarm"] == "widen" else ""
-                warnings.warn(f"{one}{done}", WidthWarning, stacklevel=3)
+        done = " It is trusted no more." if self.settings["alarm"] == "widen" else ""
+        return [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
+
+    def _watch_earlier(self) -> None:
+        """Move the next check and the dates of alarms as if cancelled rounds had never been asked for."""
+        alarm = getattr(self._live, "alarm", None)
+        if alarm is not None:
+            np.minimum(alarm.fired, self._next_round, out=alarm.fired)
+            if self._look < math.inf:
+                alarm.look[0] = self._look = min(self._look, _look_after(self._next_round))
 
     def _watched(self) -> dict[str, Any]:
         """Return what was noticed, as plain data."""
-        look = None if self._look == FOREVER else self._look
+        look = self._look if self._look < math.inf else None
         return {"look": look, "alarms": [asdict(one) for one in self.alarms()]}
 
     def _check_watched(self, data: object, owner: str) -> None:
         """Refuse what ``_watched`` cannot have returned."""
         check_keys(["look", "alarms"], owner, data)
         watched: Any = data
-        if watched["look"] is not None:
-            whole("look", owner, watched["look"], least=1, most=FOREVER)
         if not is_list(watched["alarms"]):
             raise invalid("alarms", owner, "a list", watched["alarms"])
+        names, widths = self.clusters.partition.clusters, self.clusters.widths
+        ignored = self.settings.get("alarm", "ignore") == "ignore"
+        declared = {} if ignored else dict(zip(names, widths, strict=True))
         one: Any
         for one in watched["alarms"]:
             check_keys(_FIELDS, owner, one)
-            whole("round", owner, one["round"], least=1)
-            if one["cluster"] not in self.clusters.partition.clusters:
-                raise invalid("alarms", owner, "those of its clusters", one["cluster"])
-            for key in ("evidence", "needed"):
-                if not math.isfinite(as_float(restore_number(one[key]))):
-                    raise invalid(key, owner, "a finite number", one[key])
+            self._check_alarm(one, declared, owner)
+            # No cluster has two.
+            del declared[one["cluster"]]
+        if watched["look"] is not None:
+            latest = _look_after(self._next_round)
+            look = whole("look", owner, watched["look"], least=1, most=latest)
+            if look != _look_after(look - 1):
+                raise invalid("look", owner, "a round of the alarm's schedule", look)
+
+    def _check_alarm(self, one: dict[str, Any], declared: dict[Label, float], owner: str) -> None:
+        if type(one["cluster"]) not in {str, int} or one["cluster"] not in declared:
+            raise invalid("alarms", owner, "of clusters that it watches, one at most of each", one["cluster"])
+        whole("round", owner, one["round"], least=1, most=self._next_round)
+        width = as_float(restore_number(one["width"]))
+        if not width == declared[one["cluster"]] < math.inf:
+            raise invalid("width", owner, "the finite one of its cluster", one["width"])
+        needed, evidence = (as_float(restore_number(one[key])) for key in ("needed", "evidence"))
+        if not 0.0 <= needed * CLOSE <= evidence or needed == math.inf:
+            raise invalid("evidence", owner, f"at least the {needed:g} needed", one["evidence"])
 
     def _restore_watched(self, data: dict[str, Any]) -> None:
         """Take up what ``_watched`` returned; alarms of clusters that are gone are forgotten."""
         alarm: Any = getattr(self._live, "alarm", None)
-        if alarm is None or data["look"] is None:
+        if alarm is None:
             return
         places = {name: c for c, name in enumerate(self.clusters.partition.clusters)}
         for one in data["alarms"]:
             c = places.get(one["cluster"])
             if c is not None:
                 alarm.fired[c] = one["round"]
-                alarm.evidence[c], alarm.needed[c] = one["evidence"], one["needed"]
+                alarm.evidence[c], alarm.needed[c] = (float(one[key]) for key in ("evidence", "needed"))
                 if alarm.widens:
                     self._widen(c)
-        alarm.look[0] = self._look = int(data["look"])
+        if data["look"] is not None and self._look < math.inf:
+            alarm.look[0] = self._look = int(data["look"])
 
     def _widen(self, c: int) -> None:
         """Trust a cluster's width no more."""
         state: Any = self._live
         state.widths[c] = math.inf
+
+
+def _look_after(n: int) -> int:
+    """Return the first round of the schedule after n."""
+    return plain(look_after)(n, 1)

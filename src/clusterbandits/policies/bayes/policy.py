@@ -31,10 +31,14 @@ class RandomPolicy(Policy):
 
     def _check_choice(self, data: object, owner: str) -> None:
         check_keys(list(_KEYS), owner, data)
-        for key, value in cast("dict[str, Any]", data).items():
+        data = cast("dict[str, Any]", data)
+        for key, value in data.items():
             digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 39
             if not digits or int(value) >= 2 ** _KEYS[key]:
                 raise invalid(key, owner, f"a whole number of at most {_KEYS[key]} bits, as text", value)
+        stream = self._last_choice()["inc"]
+        if data["inc"] != stream:
+            raise invalid("inc", owner, f"{stream}, the stream of its seed", data["inc"])
 
     def _restore_choice(self, data: dict[str, Any]) -> None:
         if data:

@@ -42,6 +42,9 @@ class IndexPolicy(RefreshingPolicy):
         b    red         40    0.25  0.07811  0.5052  0.5051  a 0 %
         c    blue        90  0.3333   0.1869  0.5057  0.5057
         """
+        return super().explain()
+
+    def _explain(self) -> Explanation:
         state = cast("IndexState", self._live)
         level = threshold(self._next_round, state.a)
         if not state.memory[UNPULLED]:

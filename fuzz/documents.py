@@ -1,0 +1,169 @@
+"""Saved policies that somebody has edited: refused in one sentence, or restored and as fast as any."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import warnings
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import clusterbandits as cb
+from clusterbandits.serial import to_json
+from clusterbandits.validate import MOST_ROUNDS
+from fuzz.policies import (
+    FAMILIES,
+    VALUES,
+    WIDTHS,
+    pick,
+    random_clusters,
+    random_policy,
+    random_total,
+    refused,
+    timed,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.random import Generator
+
+SHORT = 150
+_SECONDS = 1.0
+_MOST_ARMS = 6
+#: What JSON cannot say otherwise stands here as text.
+_RAW = {"<nan>": "NaN", "<infinity>": "-Infinity", "<beyond>": "1e400", "<long>": "9" * 5000}
+_NUMBERS = (0, -1, 1, 2, 7, 0.5, -0.0, 1e-300, 1e15, 10**15, 10**15 - 1, 1e100, 1e308, 2**63, 10**400)
+_TEXTS = ("inf", "-inf", "nan", "", "a", "0", "1", "\ud800", "x" * 1000, "kl-ucb", "poisson", *_RAW)
+_OTHERS: tuple[Any, ...] = (None, True, False, [], {}, [0], {"a": 1}, [[]])
+
+
+def attempt(rng: Generator, _folder: Path) -> Counter[str]:
+    """Edit the text of a used policy, restore it, and use what was restored."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", cb.WidthWarning)
+        text = _damaged(rng, _used(rng).to_json())
+        restored: list[Any] = []
+        if refused(lambda: restored.append(timed(lambda: cb.Policy.from_json(text), _SECONDS))):
+            return Counter(refused=1)
+        for _ in range(4):
+            _use(rng, restored[0])
+    return Counter(restored=1)
+
+
+def _used(rng: Generator) -> Any:
+    policy = random_policy(rng, random_clusters(rng, _MOST_ARMS))
+    extreme = bool(rng.random() < 0.2)
+    for _ in range(int(rng.integers(0, 25))):
+        arm = policy.ask() if rng.random() < 0.7 else pick(rng, policy.clusters.arms)
+        pulls = int(rng.integers(1, 100)) if rng.random() < 0.2 else 1
+        if rng.random() < 0.8:
+            policy.tell(arm, random_total(rng, policy.family, pulls, extreme=extreme), pulls=pulls)
+    return policy
+
+
+def _damaged(rng: Generator, text: str) -> str:
+    if rng.random() < 0.1:
+        return _damaged_text(rng, text)
+    document = json.loads(text)
+    for _ in range(int(rng.integers(1, 4))):
+        pick(rng, (_edit, _pretend))(rng, document)
+    text = to_json(document)
+    for word, raw in _RAW.items():
+        text = text.replace(f'"{word}"', raw)
+    if rng.random() < 0.05:
+        # The first key a second time.
+        text = text.replace("{", '{"format": "clusterbandits policy 2", ', 1)
+    return text
+
+
+def _damaged_text(rng: Generator, text: str) -> str:
+    first, last = sorted(rng.integers(0, len(text) + 1, 2).tolist())
+    ways = (
+        text[:first],
+        text[first:],
+        text[:first] + text[last:],
+        text[:last] + text[first:],
+        text[:first] + "[" * 100_000 + text[first:],
+        text[:first] + pick(rng, ["\0", "\ud800", "}", "]", '"', "1", "-", "e9", "\u2028"]) + text[first:],
+        text.replace("[", "[" * 300).replace("]", "]" * 300),
+    )
+    return str(pick(rng, ways))
+
+
+def _edit(rng: Generator, document: Any) -> None:
+    """Change one thing somewhere inside, deep places as often as shallow ones."""
+    place = document
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        if not keys:
+            return
+        key = pick(rng, keys)
+        inside = isinstance(place[key], dict | list) and place[key]
+        if not inside or rng.random() < 0.15:
+            break
+        place = place[key]
+    way = rng.random()
+    if way < 0.6:
+        place[key] = copy.deepcopy(pick(rng, pick(rng, (_NUMBERS, _NUMBERS, _NUMBERS, _TEXTS, _OTHERS))))
+    elif way < 0.75:
+        place[key] = _near(place[key])
+    elif way < 0.85:
+        other = pick(rng, keys)
+        place[key], place[other] = place[other], place[key]
+    elif way < 0.92:
+        del place[key]
+    elif isinstance(place, list):
+        place.append(copy.deepcopy(place[key]))
+    else:
+        place[pick(rng, _TEXTS)] = place.pop(key)
+
+
+def _pretend(rng: Generator, document: Any) -> None:
+    """Change what could have been so: other numbers of pulls, other widths, other settings, other rounds."""
+    if not all(isinstance(document.get(key), list) for key in ("pulls", "totals", "awaited")):
+        return
+    arm = int(rng.integers(len(document["pulls"]) + 1)) - 1
+    factor, way = pick(rng, (10, 10**6, 10**12, 10**15)), rng.random()
+    with contextlib.suppress(LookupError, TypeError, ValueError, OverflowError):
+        if way < 0.3:
+            document["pulls"][arm] = int(document["pulls"][arm]) * factor
+            document["totals"][arm] = float(document["totals"][arm]) * factor
+        elif way < 0.5:
+            document["awaited"][arm] += factor - 1
+        elif way < 0.6:
+            document["clusters"]["widths"] = [pick(rng, WIDTHS) for _ in document["clusters"]["widths"]]
+        elif way < 0.8:
+            key = pick(rng, [*document["settings"], "seed"])
+            document["settings"][key] = pick(rng, VALUES.get(key, (None,)))
+        elif way < 0.9:
+            document["family"] = pick(rng, FAMILIES)
+        document["rounds"] = max(document["rounds"], sum(document["pulls"]) + sum(document["awaited"]))
+
+
+def _near(value: Any) -> Any:
+    """Return another value of the same kind."""
+    if isinstance(value, bool) or value is None:
+        return not value
+    if isinstance(value, int | float):
+        return value * 1000
+    if isinstance(value, str):
+        return str(int(value) // 2) if value.isdigit() else value[::-1]
+    return [*value, *value] if isinstance(value, list) else {}
+
+
+def _use(rng: Generator, policy: Any) -> None:
+    """Check that a policy works, in little time, and can be restored."""
+    text = timed(policy.to_json, _SECONDS)
+    assert timed(lambda: cb.Policy.from_json(text), _SECONDS).to_json() == text
+    timed(policy.explain, _SECONDS)
+    asked: list[Any] = []
+    if refused(lambda: asked.append(timed(policy.ask, _SECONDS))):
+        assert policy.rounds == MOST_ROUNDS or policy.settings.get("horizon", 1) is None
+        return
+    (arm,) = asked
+    assert arm in policy.clusters.arms
+    total = random_total(rng, policy.family, 1, extreme=False)
+    timed(lambda: policy.tell(arm, total), _SECONDS)
