@@ -76,9 +76,9 @@ _BEYOND: dict[str, Callable[[Any, float, float], tuple[Number, Number]]] = {
 #: The limits of the lower and of the upper root for large levels.
 ENDS = {
     "bernoulli": (0.0, 1.0),
-    "gaussian": (-np.inf, np.inf),
-    "poisson": (0.0, np.inf),
-    "exponential": (0.0, np.inf),
+    "gaussian": (-np.inf, 1e100),
+    "poisson": (0.0, 1e100),
+    "exponential": (0.0, 1e100),
 }
 #: Where random means are drawn from.
 RANGE = {

@@ -125,10 +125,8 @@ def test_roots_everywhere(family: Family) -> None:
         for j, level in enumerate(levels):
             top, bottom = exact.beyond(family, x, level)
             if exact.divergence(family, x, top) > level:
-                assert relative_error(upper[i, j], exact.root(family, x, level, top)) < ROOT_TOLERANCE, (
-                    x,
-                    level,
-                )
+                wanted = min(exact.root(family, x, level, top), family.high)
+                assert relative_error(upper[i, j], wanted) < ROOT_TOLERANCE, (x, level)
             else:
                 assert upper[i, j] == top
             wanted = exact.root(family, x, level, bottom) if x != bottom else bottom
@@ -169,12 +167,12 @@ def test_means_so_far_apart_that_their_ratio_leaves_the_floats() -> None:
 
 def test_the_largest_levels() -> None:
     steep = Exponential(shape=1.0)
-    for level in (599.0, 601.0, 700.0, 745.0, 800.0):
+    for level in (1.0, 100.0, 440.0, 459.0):
         wanted = exact.root(steep, 1e-100, level, mpmath.mpf("1e-100") * mpmath.exp(level + 2))
         assert relative_error(steep.upper(1e-100, level), wanted) < ROOT_TOLERANCE
-    assert Poisson().upper(1.0, 1e308) >= 1e308
     assert Exponential().lower(1.0, 1e308) < 1e-307
-    assert Exponential().upper(1.0, 1e308) == np.inf
+    for family in (steep, Poisson(), Gaussian()):
+        assert family.upper(1.0, 1e308) == family.high == 1e100
 
 
 @EACH

@@ -7,9 +7,8 @@ import numpy as np
 from clusterbandits.compiled import kernel
 from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
 
-#: From here on x/y = exp(−1 − level) to all digits, and would soon be below all floats.
+#: From here on the upper root of every mean is beyond the largest one.
 _STEEP = 600.0
-_LARGEST_EXPONENT = 709.0
 #: A total this small, from a tiny shape, would round to 0, which no reward of this family is.
 _SMALLEST = 1e-100
 
@@ -35,10 +34,7 @@ def natural_gap(x: float, y: float, gap: float) -> float:
 @kernel
 def upper(x: float, level: float) -> float:
     """Return the largest y with d(x, y) ≤ level: x/y is the lower root of Poisson's from 1."""
-    if level < _STEEP:
-        return x / root_below(1.0, level)
-    exponent = math.log(x) + 1.0 + level
-    return math.exp(exponent) if exponent < _LARGEST_EXPONENT else math.inf
+    return x / root_below(1.0, level) if level < _STEEP else math.inf
 
 
 @kernel

@@ -261,7 +261,8 @@ class Poisson(Family):
     also = ("bernoulli",)
 
     def _supports(self, totals: Any, pulls: int) -> Any:
-        return (totals >= 0.0) & (totals <= pulls * _rounding(pulls) * LARGEST_MEAN) & (totals == np.floor(totals))
+        largest = pulls * _rounding(pulls) * LARGEST_MEAN
+        return (totals >= 0.0) & (totals <= largest) & (totals == np.floor(totals))
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
