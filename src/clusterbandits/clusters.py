@@ -21,6 +21,7 @@ from clusterbandits.validate import (
     invalid,
     is_list,
 )
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +101,7 @@ class Clusters:
     def members(self, name: Label) -> tuple[Label, ...]:
         """Return the arms of one cluster."""
         if not (isinstance(name, str | int) and name in self.names):
-            raise invalid("name", "Clusters.members", f"one of {', '.join(map(repr, self.names))}", name)
+            raise invalid("name", "Clusters.members", f"one of {listed(map(repr, self.names))}", name)
         return self.partition.groups[name]
 
     def with_arm(self, arm: Label, cluster: Label) -> Clusters:
@@ -112,8 +113,8 @@ class Clusters:
         ('a', 'b', 'd')
         """
         if not (isinstance(cluster, str | int) and cluster in self.names):
-            known = ", ".join(map(repr, self.names))
-            raise invalid("cluster", "Clusters.with_arm", f"one of {known}", cluster)
+            allowed = f"one of {listed(map(repr, self.names))}"
+            raise invalid("cluster", "Clusters.with_arm", allowed, cluster)
         labels = [*self.partition.cluster_names, cluster]
         return self._regrouped(Partition.of_labels(labels, [*self.arms, arm], "Clusters.with_arm"))
 
@@ -196,7 +197,7 @@ class Clusters:
         """
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise invalid(
                 "text", "Clusters.from_json", "JSON", Described(f"text with an error: {error}")
             ) from None
@@ -258,8 +259,8 @@ def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
     named = as_mapping(widths)
     if named is not None:
         if set(named) != set(names):
-            expected = f"a mapping with one width for each of {', '.join(map(repr, names))}"
-            raise invalid("widths", "Clusters", expected, Described(f"widths for {list(named)}"))
+            expected = f"a mapping with one width for each of {listed(map(repr, names))}"
+            raise invalid("widths", "Clusters", expected, Described(f"widths for {listed(map(repr, named))}"))
         values = [named[name] for name in names]
     elif is_list(widths):
         values = list(widths)

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+#: Control characters that JSON allows as they are, and whatever else is neither ASCII nor a letter.
+_UNSEEN = re.compile(r"[^\n\x20-\x7e]+")
+
 
 def to_json(data: object, indent: int | None = None) -> str:
-    """Return strict JSON of plain data, NumPy values included.
+    r"""Return strict JSON of plain data, NumPy values included.
 
     Examples
     --------
     >>> to_json({"widths": (0.5, float("inf"))})
     '{"widths": [0.5, "inf"]}'
+    >>> print(to_json("é\x9b"))
+    "é\\u009b"
     """
-    return json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, indent=indent)
+    text = json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, indent=indent)
+    return text if text.isprintable() else _UNSEEN.sub(_as_ascii, text)
+
+
+def _as_ascii(found: re.Match[str]) -> str:
+    """Return letters that cannot be seen in JSON's own escapes; line breaks stand between values alone."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
+        for letter in found.group()
+    )
 
 
 def number_text(value: float) -> str:
