@@ -260,7 +260,9 @@ def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
     if named is not None:
         if set(named) != set(names):
             expected = f"a mapping with one width for each of {listed(map(repr, names))}"
-            raise invalid("widths", "Clusters", expected, Described(f"widths for {listed(map(repr, named))}"))
+            raise invalid(
+                "widths", "Clusters", expected, Described(f"widths for [{listed(map(repr, named))}]")
+            )
         values = [named[name] for name in names]
     elif is_list(widths):
         values = list(widths)

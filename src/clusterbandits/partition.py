@@ -175,8 +175,10 @@ def _distinct(parameter: str, labels: list[Label], owner: str) -> tuple[Label, .
 
 
 def _label(parameter: str, value: object, owner: str) -> Label:
-    if is_text(value):
+    if isinstance(value, str):
+        if not is_text(value):
+            raise invalid(parameter, owner, "made of labels that UTF-8 can write", value)
         return str(value)
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)
-    raise invalid(parameter, owner, "made of labels that are text (in Unicode) or whole numbers", value)
+    raise invalid(parameter, owner, "made of labels that are text or whole numbers", value)

@@ -22,7 +22,7 @@ def to_json(data: object, indent: int | None = None) -> str:
     >>> to_json({"widths": (0.5, float("inf"))})
     '{"widths": [0.5, "inf"]}'
     >>> print(to_json("é\x9b"))
-    "é\\u009b"
+    "é\u009b"
     """
     text = json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, indent=indent)
     return text if text.isprintable() else _UNSEEN.sub(_as_ascii, text)

@@ -62,7 +62,7 @@ def without_middle(text: str, most: int) -> str:
     Examples
     --------
     >>> without_middle("The file 'very/long/name' is missing.", 30)
-    'The file 'very/lon…is missing.'
+    "The file 'very/lo… is missing."
     """
     end = most * 2 // 5
     return text if len(text) <= most else text[: most - 1 - end] + "…" + text[-end:]

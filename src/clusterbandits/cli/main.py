@@ -80,8 +80,11 @@ def run(arguments: list[str] | None = None) -> None:
         _discard_output()
         sys.exit(1)
     except OSError as error:
+        reason = (error.strerror or "an error").lower()
+        if error.filename is not None:
+            _stop(f"The path '{_quoted(error.filename)}' must be usable. Got '{reason}' instead.")
         _discard_output()
-        _stop(f"The output must be writable. Got '{(error.strerror or 'an error').lower()}' instead.")
+        _stop(f"The output must be writable. Got '{reason}' instead.")
     sys.exit(code)
 
 
@@ -89,7 +92,7 @@ def _run(arguments: list[str]) -> int:
     """Run a command and return its exit code; whatever stops it becomes one sentence."""
     for given in arguments:
         if not is_text(given):
-            _stop(f"Arguments must be text in UTF-8. Got '{shortened(escaped(given), _SHOWN)}' instead.")
+            _stop(f"Arguments must be text in UTF-8. Got '{_quoted(given)}' instead.")
     try:
         ended = app(arguments, standalone_mode=False)
     except ClusterBanditsError as error:
@@ -103,6 +106,10 @@ def _run(arguments: list[str]) -> int:
     except RecursionError:
         _stop("The input is nested too deeply.")
     return ended if isinstance(ended, int) else 0
+
+
+def _quoted(given: object) -> str:
+    return shortened(escaped(str(given)), _SHOWN)
 
 
 def _usage(error: Any) -> str:

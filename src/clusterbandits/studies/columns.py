@@ -172,7 +172,8 @@ class Source:
         if missing:
             wanted_names = ", ".join(f"'{name}'" for name in missing)
             raise self.refuse(
-                f"have the column{'s' * (len(missing) > 1)} {wanted_names}", listed(given, _HEADER) or "none"
+                f"have the column{'s' * (len(missing) > 1)} {wanted_names}",
+                f"'{listed(given, _HEADER)}'" if given else "none",
             )
         return found
 
