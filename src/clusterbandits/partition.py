@@ -151,10 +151,10 @@ class Partition:
         return all(a <= b for a, b in pairwise(self.membership))
 
 
-def check_arms(parameter: str, owner: str, arms: int) -> None:
+def check_arms(parameter: str, owner: str, arms: int, most: int = MOST_ARMS) -> None:
     """Refuse more arms than there may be, before anything is made of them."""
-    if arms > MOST_ARMS:
-        raise invalid(parameter, owner, f"at most {MOST_ARMS:,} arms in all", Described(f"{arms:,}"))
+    if arms > most:
+        raise invalid(parameter, owner, f"at most {most:,} arms in all", Described(f"{arms:,}"))
 
 
 def _names(names: list[object] | None, count: int, owner: str) -> tuple[Label, ...]:
