@@ -12,8 +12,8 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.studies.history import History, read_history
-from clusterbandits.validate import MOST_TABLE_ARMS
 from clusterbandits.studies.tables import TABLES, table_history, table_instance
+from clusterbandits.validate import MOST_TABLE_ARMS
 
 ROWS: dict[str, list[Any]] = {
     "arm": ["a", "b", "c", "d"],
