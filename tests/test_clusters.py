@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -317,3 +318,51 @@ def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:
         call()
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Clusters([10**9], widths=0.1),
+        lambda: Clusters({"a": 10**15}, widths=0.1),
+        lambda: Clusters([60_000, 60_000], widths=0.1),
+        lambda: Clusters([range(100_001)], widths=0.1),
+        lambda: Clusters.from_labels([0] * 100_001, widths=0.1),
+    ],
+)
+def test_too_many_arms_are_refused_before_they_are_made(make: Callable[[], Clusters]) -> None:
+    with pytest.raises(InvalidInputError, match=r"at most 100,000 arms in all\. Got 1[\d,]+ instead\.$"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Clusters({"\ud800": 2}, widths=0.1),
+        lambda: Clusters([["a", "b\udcff"]], widths=0.1),
+        lambda: Clusters.from_labels(["\ud800"], widths=0.1),
+        lambda: Clusters.from_json('{"clusters":["\\ud800"],"arms":[0],"membership":[0],"widths":[1]}'),
+    ],
+)
+def test_names_that_no_file_could_hold_are_refused(make: Callable[[], Clusters]) -> None:
+    with pytest.raises(InvalidInputError, match=r"labels that UTF-8 can write\. Got '[a-z]?\\ud"):
+        make()
+
+
+def test_deep_json_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="must be JSON"):
+        Clusters.from_json("[" * 100_000)
+
+
+def test_long_lists_of_names_are_cut() -> None:
+    clusters = Clusters({f"cluster {k}": 1 for k in range(1000)}, widths=0.1)
+    with pytest.raises(
+        InvalidInputError, match=r"'cluster 1', .*, … and 9\d\d more\. Got 'x' instead\.$"
+    ) as error:
+        clusters.members("x")
+    assert len(str(error.value)) < 400
+
+
+def test_numbers_too_long_to_show_are_described() -> None:
+    with pytest.raises(InvalidInputError, match="Got a value of type int that is too large to show instead"):
+        Clusters([10**5000], widths=0.1)

@@ -126,3 +126,10 @@ def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         call()
     assert sentence in str(caught.value)
+
+
+def test_too_many_arms_are_refused_before_they_are_drawn() -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"'sizes' parameter of random_instance must be at most 100,000 arms"
+    ):
+        random_instance("scattered", [10**12], 0.1, seed=1)

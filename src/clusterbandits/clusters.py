@@ -19,9 +19,9 @@ from clusterbandits.validate import (
     check_keys,
     invalid,
     is_list,
-    listed,
     one_of,
 )
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -252,8 +252,9 @@ def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:
     named = as_mapping(widths)
     if named is not None:
         if set(named) != set(names):
-            expected = f"a mapping with one width for each of {listed(names)}"
-            raise invalid("widths", "Clusters", expected, Described(f"widths for {list(named)}"))
+            expected = f"a mapping with one width for each of {listed(map(repr, names))}"
+            given = Described(f"widths for [{listed(map(repr, named))}]")
+            raise invalid("widths", "Clusters", expected, given)
         values = [named[name] for name in names]
     elif is_list(widths):
         values = list(widths)

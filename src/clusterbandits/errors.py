@@ -2,9 +2,20 @@
 
 from typing import Any
 
+from clusterbandits.wording import escaped, without_middle
+
+#: Letters of the longest message.
+LONGEST_MESSAGE = 480
+
 
 class ClusterBanditsError(Exception):
-    """Anything this package refuses to do; its message is one sentence fit to show a person."""
+    """Anything this package refuses to do; its message is one sentence fit to show a person.
+
+    Whatever the sentence quotes, it has printable characters alone and at most 480 of them.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(without_middle(escaped(message), LONGEST_MESSAGE))
 
 
 class InvalidInputError(ClusterBanditsError, ValueError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from clusterbandits.instance import Instance
+from clusterbandits.partition import check_arms
 from clusterbandits.validate import Described, as_float, choice, invalid, is_list, random_generator, whole
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def random_instance(
     counts = [whole("sizes", owner, size, least=1) for size in sizes] if is_list(sizes) else []
     if not counts:
         raise invalid("sizes", owner, "a list with the size of every group", sizes)
+    check_arms("sizes", owner, sum(counts))
     ends = [as_float(end) for end in within] if is_list(within) else []
     if not (len(ends) == 2 and np.isfinite(ends).all() and ends[0] < ends[1]):
         raise invalid("within", owner, "two finite numbers, the smaller first", within)

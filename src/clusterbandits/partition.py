@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from clusterbandits.validate import Described, as_mapping, invalid, is_list, is_text, whole
+from clusterbandits.validate import MOST_ARMS, Described, as_mapping, invalid, is_list, is_text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,13 +57,14 @@ class Partition:
             raise invalid("arms", owner, "at least one cluster", groups)
         if any(is_list(part) for part in parts):
             members = [_labels("arms", part, owner) for part in parts]
+            check_arms("arms", owner, sum(map(len, members)))
             return cls._of_members(_names(names, len(parts), owner), members, owner)
         sizes = [whole("arms", owner, part, least=1) for part in parts]
-        return cls.of_sizes(sizes, _names(names, len(parts), owner))
+        check_arms("arms", owner, sum(sizes))
+        return cls._of_sizes(sizes, _names(names, len(parts), owner))
 
     @classmethod
-    def of_sizes(cls, sizes: Sequence[int], names: tuple[Label, ...]) -> Partition:
-        """Make clusters of anonymous arms, numbered from 0."""
+    def _of_sizes(cls, sizes: Sequence[int], names: tuple[Label, ...]) -> Partition:
         membership = np.repeat(np.arange(len(sizes)), sizes)
         return cls(names, tuple(range(membership.size)), tuple(membership.tolist()))
 
@@ -73,6 +74,7 @@ class Partition:
         groups = _labels("labels", labels, owner)
         if not groups:
             raise invalid("labels", owner, "the cluster of every arm, for at least one arm", labels)
+        check_arms("labels", owner, len(groups))
         names = _labels("arms", range(len(groups)) if arms is None else arms, owner)
         if len(names) != len(groups):
             raise invalid(
@@ -86,6 +88,7 @@ class Partition:
         """Check and put together the three lists of ``to_dict``, as a file may hold them."""
         names = _distinct("clusters", _labels("clusters", data["clusters"], owner), owner)
         arms = _distinct("arms", _labels("arms", data["arms"], owner), owner)
+        check_arms("arms", owner, len(arms))
         given = _labels("membership", data["membership"], owner)
         numbers = tuple(whole("membership", owner, c, least=0) for c in given)
         if not arms or len(numbers) != len(arms) or set(numbers) != set(range(len(names))):
@@ -148,6 +151,12 @@ class Partition:
         return all(a <= b for a, b in pairwise(self.membership))
 
 
+def check_arms(parameter: str, owner: str, arms: int, most: int = MOST_ARMS) -> None:
+    """Refuse more arms than there may be, before anything is made of them."""
+    if arms > most:
+        raise invalid(parameter, owner, f"at most {most:,} arms in all", Described(f"{arms:,}"))
+
+
 def _names(names: list[object] | None, count: int, owner: str) -> tuple[Label, ...]:
     return tuple(range(count)) if names is None else tuple(_label("arms", name, owner) for name in names)
 
@@ -166,7 +175,9 @@ def _distinct(parameter: str, labels: list[Label], owner: str) -> tuple[Label, .
 
 
 def _label(parameter: str, value: object, owner: str) -> Label:
-    if is_text(value):
+    if isinstance(value, str):
+        if not is_text(value):
+            raise invalid(parameter, owner, "made of labels that UTF-8 can write", value)
         return str(value)
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any
@@ -13,17 +14,30 @@ import numpy as np
 from clusterbandits.validate import Described, invalid, is_text
 
 _DEEPEST = 10
+#: Control characters that JSON allows as they are, and whatever else is neither ASCII nor a letter.
+_UNSEEN = re.compile(r"[^\n\x20-\x7e]+")
 
 
 def to_json(data: object, indent: int | None = None) -> str:
-    """Return strict JSON of plain data, NumPy values included.
+    r"""Return strict JSON of plain data, NumPy values included.
 
     Examples
     --------
     >>> to_json({"widths": (0.5, float("inf"))})
     '{"widths": [0.5, "inf"]}'
+    >>> print(to_json("é\x9b"))
+    "é\u009b"
     """
-    return json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, indent=indent)
+    text = json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, indent=indent)
+    return text if text.isprintable() else _UNSEEN.sub(_as_ascii, text)
+
+
+def _as_ascii(found: re.Match[str]) -> str:
+    """Return letters that cannot be seen in JSON's own escapes; line breaks stand between values alone."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
+        for letter in found.group()
+    )
 
 
 def read_json(text: object, owner: str) -> Any:

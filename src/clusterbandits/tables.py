@@ -31,8 +31,8 @@ class Table:
         rule = ("─" * size for size in sizes)
         lines = [(gap * " ").join(map(_place, row, sizes, right)).rstrip() for row in grid]
         lines.insert(1, (gap * " ").join(rule))
-        notes = [textwrap.fill(note, WIDTH) for note in self.notes]
-        return "\n".join([*filter(None, [self.title]), *lines, *([""] if notes else []), *notes])
+        title, *notes = (textwrap.fill(cell(words), WIDTH) for words in (self.title, *self.notes))
+        return "\n".join([*filter(None, [title]), *lines, *([""] if notes else []), *notes])
 
     def html(self) -> str:
         """Return the table as an HTML fragment."""

@@ -10,6 +10,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from clusterbandits.errors import InvalidInputError
+from clusterbandits.wording import escaped, listed, shortened
+from clusterbandits.wording import is_text as is_text  # noqa: PLC0414  # one of the checks, for all others
 
 #: Whole numbers up to here are floats without loss.
 MOST_ROUNDS = 10**15
@@ -17,8 +19,21 @@ MOST_ROUNDS = 10**15
 LARGEST_MEAN = 1e100
 #: As large as the entropy NumPy draws for a seed of its own.
 LARGEST_SEED = 2**128 - 1
+#: The most arms of clusters, and of an instance.
+MOST_ARMS = 100_000
+#: The most arms of a table, of a log, and of a drawn instance.
+MOST_TABLE_ARMS = 10_000
+#: The most numbers in one result, or in what a policy keeps: 800 MB.
+MOST_NUMBERS = 10**8
+#: The most rows in a table of results.
+MOST_ROWS = 10**7
+#: The most independent runs of a simulation.
+MOST_RUNS = 10**6
+#: The most bytes of a file that is read as a whole: a problem or a study.
+MOST_BYTES = 10**7
 _SHOWN = 60
-_LISTED = 200
+#: Letters left for what an error says is allowed.
+_ALLOWED = 260
 
 
 def invalid(parameter: str, owner: str, allowed: str, given: object) -> InvalidInputError:
@@ -29,36 +44,29 @@ def invalid(parameter: str, owner: str, allowed: str, given: object) -> InvalidI
     >>> print(invalid("widths", "Clusters", "at least 0", -1))
     The 'widths' parameter of Clusters must be at least 0. Got -1 instead.
     """
+    named, by = (shortened(escaped(text), _SHOWN) for text in (parameter, owner))
+    expected = shortened(escaped(allowed), _ALLOWED)
     return InvalidInputError(
-        f"The '{parameter}' parameter of {owner} must be {allowed}. Got {shown(given)} instead."
+        f"The '{named}' parameter of {by} must be {expected}. Got {shown(given)} instead."
     )
 
 
 def shown(value: object) -> str:
     """Return a repr short enough for a sentence."""
-    text = value if isinstance(value, Described) else repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    if isinstance(value, str):
+        text = str(value) if isinstance(value, Described) else repr(value)
+    else:
+        try:
+            text = " ".join(repr(value).split())
+        except (ValueError, RecursionError):
+            # Whole numbers of thousands of digits, and lists in lists in lists.
+            text = f"a value of type {type(value).__name__} that is too large to show"
+    return shortened(escaped(text), _SHOWN)
 
 
 def one_of(values: Iterable[object]) -> str:
     """Return what a value must be one of."""
-    return f"one of {listed(values)}"
-
-
-def listed(values: Iterable[object]) -> str:
-    """Return values separated by commas, shortened to fit into a sentence.
-
-    Examples
-    --------
-    >>> listed(["a", "b"])
-    "'a', 'b'"
-    """
-    names, count = list(map(shown, values)), 0
-    left = _LISTED
-    while count < len(names) and (left := left - len(names[count])) >= 0:
-        count += 1
-    text = ", ".join(names[:count])
-    return text if count == len(names) else f"{text}, … ({len(names)} in all)"
+    return f"one of {listed(map(repr, values))}"
 
 
 class Described(str):
@@ -72,17 +80,6 @@ def is_number(value: object) -> TypeGuard[Real]:
     if type(value) in {int, float}:
         return True  # Most are, and asking the abstract class takes a microsecond.
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def is_text(value: object) -> TypeGuard[str]:
-    """Tell whether a value is text that UTF-8 can encode; text with a lone surrogate is not."""
-    if not isinstance(value, str):
-        return False
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def is_list(value: object) -> TypeGuard[Iterable[object]]:
@@ -114,7 +111,7 @@ def check_keys(keys: list[str], owner: str, data: object) -> None:
     """Refuse anything but a mapping that has these keys and no others."""
     if not isinstance(data, Mapping) or set(data) != set(keys):
         given = list(data) if isinstance(data, Mapping) else data
-        raise invalid("data", owner, f"a mapping with exactly the keys {', '.join(keys)}", given)
+        raise invalid("data", owner, f"a mapping with exactly the keys {listed(keys)}", given)
 
 
 def between(parameter: str, owner: str, value: object, least: float, most: float) -> float:
@@ -139,6 +136,14 @@ def whole(parameter: str, owner: str, value: object, least: int, most: int = MOS
     return number
 
 
+def check_numbers(owner: str, policies: int, runs: int, checkpoints: int, arms: int) -> None:
+    """Refuse a result of more numbers than fit into memory, before anything is made."""
+    if policies * runs * checkpoints * arms > MOST_NUMBERS:
+        allowed = f"so few that policies × runs × checkpoints × arms is at most {MOST_NUMBERS:,}"
+        given = Described(f"{policies:,} × {runs:,} × {checkpoints:,} × {arms:,}")
+        raise invalid("runs", owner, allowed, given)
+
+
 def truth(parameter: str, owner: str, value: object) -> bool:
     """Return True or False, and nothing that Python merely takes for one of them."""
     if not isinstance(value, bool | np.bool_):
@@ -159,5 +164,5 @@ def choice(parameter: str, owner: str, value: object, allowed: Iterable[str]) ->
     """Return a name that is one of those allowed."""
     names = list(allowed)
     if not isinstance(value, str) or value not in names:
-        raise invalid(parameter, owner, f"one of {', '.join(names)}", value)
+        raise invalid(parameter, owner, f"one of {listed(names)}", value)
     return value

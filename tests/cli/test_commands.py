@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from clusterbandits import Instance, __version__, regret_bound
+from clusterbandits.cli import progress_bar
 from clusterbandits.cli.main import run
+from clusterbandits.studies.study.play import StudyProgress
 
 PROBLEM = "0.41,0.42,0.43; 0.43,0.44,0.45"
 TOML = """
@@ -270,3 +275,117 @@ def test_output_survives_a_narrow_encoding() -> None:
     assert found.returncode == 0
     assert b"lower bound" in found.stdout
     assert found.stderr == b""
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys)
+    assert (code, out) == (2, "")
+    assert all(name in err for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["bound", "0.1", "y" * 5000],
+        ["bound", "x" * 5000],
+        ["bound", "a/" * 2500 + "x.toml"],
+        ["bound", "0.1", "--family", "\x1b[2J\x9b31m"],
+        ["bound", "0.1\x1b[2J"],
+        ["simulate", "0.1", "--policy", "kl-ucb:" + "b" * 5000],
+        ["simulate", "0.1", "--policy", "kl-ucb", "--runs", "\x1b[2J"],
+        ["example", "start", "--out", "b/" * 2500],
+        ["example", "start", "--out", "no/such\nfolder/x.toml"],
+        ["advise", "\u202e" * 5000],
+        ["bound", "0.1;0.2\udc9b"],
+    ],
+)
+def test_errors_are_short_and_printable(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: ")
+    assert err.removesuffix("\n").isprintable()
+    assert len(err) <= 500
+
+
+def test_a_cluster_of_a_thousand_names_is_not_listed_whole(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "study.toml"
+    means = ", ".join(f"group{k} = [0.5]" for k in range(1000))
+    file.write_text(
+        f'policies = ["kl-ucb"]\n[[instances]]\nmeans = {{ {means} }}\nwidths = [{{ groups = {{ x = 1 }} }}]'
+    )
+    code, _, err = call(capsys, "run", str(file))
+    assert code == 2
+    assert "'group0', 'group1', " in err
+    assert re.search(r"… and 9\d\d more\. Got widths for \['x'\] instead\.", err)
+    assert len(err) <= 500
+
+
+@pytest.mark.parametrize("flag", [[], ["--json"], ["--arms"]])
+def test_names_send_a_terminal_no_commands(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, flag: list[str]
+) -> None:
+    file = tmp_path / "ads.toml"
+    name = r'"\u001b[2J\u009b31m\u202e"'
+    file.write_text(f"[clusters.{name}]\nmeans = {{ {name} = 0.2, b = 0.9 }}\nwidth = 0.1")
+    code, out, _ = call(capsys, "bound", str(file), *flag)
+    assert code == 0
+    assert out.replace("\n", "").isprintable()
+    if flag == ["--json"]:
+        assert json.loads(out)["clusters"][0]["name"] == "\x1b[2J\x9b31m\u202e"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["simulate", "0.1;0.2", "--runs", "1000000"],
+            "at most 100,000,000. Got 2 × 1,000,000 × 58 × 2 instead.",
+        ),
+        (["paper", "--runs", "1000000", "--out", "report"], "'runs' parameter of paper must be at most "),
+        (["run", "/dev/zero"], "must have at most 10,000,000 bytes. Got more instead."),
+    ],
+)
+def test_absurd_sizes_are_refused_before_anything_is_made(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [(MemoryError(), "more memory than there is"), (RecursionError(), "nested too deeply")],
+)
+def test_what_the_machine_cannot_do_ends_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("clusterbandits.studies.problem.read_problem", fail)
+    code, out, err = call(capsys, "bound", PROBLEM)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_bars_show_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Square brackets are markup for Rich: a name that closes none of it would be an error."""
+    screen = io.StringIO()
+    monkeypatch.setattr(
+        progress_bar, "Console", lambda **_: Console(file=screen, force_terminal=True, width=100)
+    )
+    with progress_bar.study_bar() as listener:
+        assert listener is not None
+        listener(StudyProgress(1.0, 4, 0, "[/red] \x1b[5m"))
+    assert r"[/red] \x1b[5m" in screen.getvalue()
+    assert "\x1b[5m" not in screen.getvalue()

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from clusterbandits import Bernoulli, Exponential, Family, Poisson
+from clusterbandits import Bernoulli, Exponential, Family, Gaussian, Poisson
 from tests.families import exact
 
 #: Divergences, slopes and differences; a few units in the last place.

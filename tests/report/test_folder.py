@@ -74,3 +74,15 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UnwritableFileError, match=r"must be writable\. Got 'not a directory' instead\.$"):
         write_folder(page("one"), {}, {}, tmp_path / "file" / "report")
+
+
+def test_a_folder_that_looks_like_an_address_is_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("http:") / "x"
+    folder.mkdir(parents=True)
+    write_folder(Page("a", "b", "c"), {"t": pd.DataFrame({"n": [1]})}, {}, folder)
+    assert (folder / "data" / "t.csv").read_text() == "n\n1\n"
+    with (folder / "data" / "t.parquet").open("rb") as file:
+        assert pd.read_parquet(file)["n"].tolist() == [1]

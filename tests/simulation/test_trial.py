@@ -810,3 +810,17 @@ def test_whoever_stops_listening_stops_the_crew() -> None:
     assert next(playing).plan.seed == 0
     playing.close()
     assert own_threads() == []
+
+
+def test_a_result_that_does_not_fit_into_memory_is_refused() -> None:
+    instance = cb.Instance([[0.5] * 1000])
+    with pytest.raises(
+        cb.InvalidInputError, match=r"at most 100,000,000\. Got 1 × 1,000 × 501 × 1,000 instead"
+    ):
+        cb.simulate(instance, "kl-ucb", 10**6, runs=1000, checkpoints=list(range(1, 501)))
+
+
+@pytest.mark.parametrize("name", ["ckl-ucb", "clus-ts", "hier-ts"])
+def test_policies_that_keep_much_for_every_arm_refuse_many_arms(name: str) -> None:
+    with pytest.raises(cb.InvalidInputError, match="at most 10,000 arms in all"):
+        cb.policy(name, cb.Clusters([10_001], widths=0.1))

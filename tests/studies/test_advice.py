@@ -291,3 +291,25 @@ def test_very_many_arms_are_played_less_often(arms: int, runs: int) -> None:
     advice = advise(rows([(20, 5)] * arms), horizon=2)
     assert advice.game.runs == runs
     assert max(map(len, str(advice).splitlines())) <= 80
+
+
+def test_a_group_that_costs_nothing_has_nothing_to_save() -> None:
+    """Beside an arm that always succeeds, one failure proves another worse: the classical bound is 0."""
+    rows = {
+        "arm": ["a", "b", "c", "d"],
+        "group": ["sure", "sure", "poor", "poor"],
+        "trials": [10, 10, 10, 10],
+        "successes": [10, 10, 3, 4],
+    }
+    found = cb.advise(rows, horizon=20, runs=2)
+    poor = found.groups[1]
+    assert (poor.classical, poor.verdict) == (0.0, "tells nothing")
+    assert "poor" in str(found)
+
+
+def test_runs_that_do_not_fit_into_memory_are_refused() -> None:
+    rows = {"arm": range(2000), "group": [0] * 2000, "trials": [1] * 2000, "successes": [0] * 2000}
+    with pytest.raises(
+        cb.InvalidInputError, match=r"must be at most 5,000 for 2,000 arms\. Got 6000 instead"
+    ):
+        cb.advise(rows, horizon=20, runs=6000)

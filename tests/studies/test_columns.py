@@ -153,3 +153,23 @@ def test_what_is_wrong_in_a_file(tmp_path: Path, content: bytes, sentence: str) 
         read(file)
     assert str(error.value).startswith(f"The table '{file}' must ")
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("header", [b"ar\xe9m,arm,trials", b"\xff,arm,trials", b"arm,trials,\xf0\x9f"])
+def test_a_header_in_another_encoding_is_refused(tmp_path: Path, header: bytes) -> None:
+    file = tmp_path / "table.csv"
+    file.write_bytes(header + b"\na,b,1\n")
+    with pytest.raises(UnreadableFileError, match="must be text in UTF-8"):
+        Source(file, WANTED)
+
+
+@pytest.mark.parametrize("folder", ["http:", "file:", "s3:", "gs:x"])
+def test_a_path_that_looks_like_an_address_is_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir()
+    file = Path(folder) / "table.csv"
+    file.write_text("arm,trials\na,1\n")
+    for path in (file, str(file)):
+        assert [batch.numbers("trials").tolist() for batch in Source(path, WANTED)] == [[1.0]]

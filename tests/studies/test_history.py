@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.studies.history import MOST_ARMS, History, read_history
+from clusterbandits.studies.history import History, read_history
 from clusterbandits.studies.tables import TABLES, table_history, table_instance
+from clusterbandits.validate import MOST_TABLE_ARMS
 
 ROWS: dict[str, list[Any]] = {
     "arm": ["a", "b", "c", "d"],
@@ -166,14 +167,14 @@ def test_paths_that_lead_nowhere(tmp_path: Path, name: str) -> None:
 
 
 def test_too_many_arms() -> None:
-    arms = list(range(MOST_ARMS + 1))
+    arms = list(range(MOST_TABLE_ARMS + 1))
     table = {"arm": arms, "group": [0] * len(arms), "trials": [1] * len(arms), "successes": [0] * len(arms)}
     with pytest.raises(cb.InvalidInputError, match=r"at most 10,000 arms\. Got one more in row 10001"):
         read_history(table)
     events = {"arm": arms, "group": [0] * len(arms), "reward": [0] * len(arms)}
     with pytest.raises(cb.InvalidInputError, match="at most 10,000 arms"):
         read_history(events)
-    assert len(read_history({name: column[:-1] for name, column in table.items()}).arms) == MOST_ARMS
+    assert len(read_history({name: column[:-1] for name, column in table.items()}).arms) == MOST_TABLE_ARMS
 
 
 def test_the_instance_has_the_shares_as_means() -> None:

@@ -582,3 +582,16 @@ def test_the_documents_pieces_of_studies_are_studies() -> None:
     with pytest.raises(InvalidInputError) as caught:
         parse_study(text + named, "study.toml")
     assert str(caught.value) == told
+
+
+def test_sizes_that_do_not_fit_into_memory_are_refused() -> None:
+    many = "[[instances]]\nmeans = [[" + "0.5, " * 999 + "0.6]]\n"
+    line, key, sentence = refusal(f'runs = 5000\npolicies = ["kl-ucb"]\n{many}')
+    assert (line, key) == (1, "runs")
+    assert "policies × runs × checkpoints × arms is at most 100,000,000" in sentence
+    drawn = "[[instances]]\n[instances.random]\ncount = 20\ngroups = 1\narms = 1\nspan = 0\n"
+    line, key, sentence = refusal(
+        f'checkpoints = 1e6\nhorizon = 1e15\nruns = 2\npolicies = ["kl-ucb"]\n{drawn}'
+    )
+    assert (line, key) == (1, "checkpoints")
+    assert "at most 10,000,000 points" in sentence

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from clusterbandits.cli.options import Json
+from clusterbandits.cli.show import show
 
 
 def advise(
@@ -61,17 +62,17 @@ def advise(
                 progress=listener,
             )
     except KeyboardInterrupt:
-        typer.echo("Interrupted: nothing was written.", err=True)
+        show("Interrupted: nothing was written.", err=True)
         raise typer.Exit(130) from None
     if picture is not None:
         from clusterbandits.studies.advice.picture import save_arms_picture
 
         save_arms_picture(found, picture)
-        typer.echo(f"Wrote {picture}.", err=True)
+        show(f"Wrote {picture}.", err=True)
     if study is not None:
         from clusterbandits.studies.advice.follow_up import study_text
 
         with whole_file(study) as unfinished:
             unfinished.write_text(study_text(found, Path(history), study), encoding="utf-8")
-        typer.echo(f"Wrote {study}. Next: clusterbandits run {study}", err=True)
-    print(to_json(found.to_dict(), indent=2) if json else found)
+        show(f"Wrote {study}. Next: clusterbandits run {study}", err=True)
+    show(to_json(found.to_dict(), indent=2) if json else found)

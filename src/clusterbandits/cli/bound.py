@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from clusterbandits.cli.options import Family, Json, Problem, Widths
+from clusterbandits.cli.show import show
 
 
 def bound(
@@ -32,11 +33,11 @@ def bound(
         if horizon is not None:
             pulls = {"expected_pulls": found.expected_pulls(horizon), "suffices": found.suffices(horizon)}
             data |= {"horizon": horizon, **pulls}
-        print(to_json(data, indent=2))
+        show(to_json(data, indent=2))
         return
     pages = [str(found)]
     if arms:
         pages.append(evidence_table(found).text())
     if arms or horizon is not None:
         pages.append(pull_table(found, horizon).text())
-    print("\n\n".join(pages))
+    show("\n\n".join(pages))

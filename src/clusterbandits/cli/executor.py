@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-import typer
+from clusterbandits.cli.show import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def chosen_executor(dask: str | None, workers: int | None = None) -> Iterator[Ex
         raise invalid("workers", "the command", "left out where a Dask cluster plays", workers)
 
     def tell() -> None:
-        typer.echo(f"No worker has joined the Dask cluster at {dask} yet: waiting for the first.", err=True)
+        show(f"No worker has joined the Dask cluster at {dask} yet: waiting for the first.", err=True)
 
     with dask_executor(dask, waiting=tell) as executor:
         yield executor

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -18,11 +19,16 @@ from clusterbandits.cli.replay import replay
 from clusterbandits.cli.run import example
 from clusterbandits.cli.run import run as run_study
 from clusterbandits.cli.simulate import simulate
-from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.errors import LONGEST_MESSAGE, ClusterBanditsError
+from clusterbandits.wording import escaped, is_text, shortened, without_middle
+
+# Typer has a copy of Click inside or uses Click itself, depending on its version: both have this base.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+_SHOWN = 60
 
 app = typer.Typer(
     help="Bandits whose options come in groups.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -46,11 +52,18 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
-) -> None: ...
+) -> None:
+    del version  # shown before a command is looked for
+    if context.invoked_subcommand is None:
+        with contextlib.redirect_stdout(sys.stderr):
+            if text := context.get_help():
+                print(text)
+        raise typer.Exit(2)
 
 
 def run(arguments: list[str] | None = None) -> None:
@@ -59,18 +72,51 @@ def run(arguments: list[str] | None = None) -> None:
         sys.stdout.reconfigure(errors="replace")
     try:
         try:
-            app(arguments)
+            code = _run(sys.argv[1:] if arguments is None else arguments)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except ClusterBanditsError as error:
-        _stop(str(error))
     except BrokenPipeError:
         _discard_output()
         sys.exit(1)
     except OSError as error:
+        reason = (error.strerror or "an error").lower()
+        if error.filename is not None:
+            _stop(f"The path '{_quoted(error.filename)}' must be usable. Got '{reason}' instead.")
         _discard_output()
-        _stop(f"The output must be writable. Got '{(error.strerror or 'an error').lower()}' instead.")
+        _stop(f"The output must be writable. Got '{reason}' instead.")
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command and return its exit code; whatever stops it becomes one sentence."""
+    for given in arguments:
+        if not is_text(given):
+            _stop(f"Arguments must be text in UTF-8. Got '{_quoted(given)}' instead.")
+    try:
+        ended = app(arguments, standalone_mode=False)
+    except ClusterBanditsError as error:
+        _stop(str(error))
+    except _UsageError as error:
+        _stop(_usage(error))
+    except typer.Abort:
+        sys.exit(1)
+    except MemoryError:
+        _stop("The command needs more memory than there is. Use fewer arms, runs, policies or checkpoints.")
+    except RecursionError:
+        _stop("The input is nested too deeply.")
+    return ended if isinstance(ended, int) else 0
+
+
+def _quoted(given: object) -> str:
+    return shortened(escaped(str(given)), _SHOWN)
+
+
+def _usage(error: Any) -> str:
+    """Return what is wrong with the arguments, and where help is."""
+    sentence = without_middle(escaped(error.format_message()), LONGEST_MESSAGE - 2 * _SHOWN)
+    where = "" if error.ctx is None else f" Help: {error.ctx.command_path} --help"
+    return f"{sentence}{'' if sentence.endswith(('.', '?')) else '.'}{where}"
 
 
 def _stop(sentence: str) -> NoReturn:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clusterbandits.cli.options import Dask, Json
+from clusterbandits.cli.show import show
 
 if TYPE_CHECKING:
     from clusterbandits.paper.reproduce import Reproduction
@@ -48,13 +49,13 @@ def paper(
         with chosen_executor(dask) as executor, games_bar() as listener:
             found = reproduce(settings, out, listener, executor=executor)
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted: finished runs are kept in '{out}'; call again to go on.", err=True)
+        show(f"Interrupted: finished runs are kept in '{out}'; call again to go on.", err=True)
         raise typer.Exit(130) from None
     if json:
-        print(to_json(_plain(found), indent=2))
+        show(to_json(_plain(found), indent=2))
         return
-    print(_overview(found))
-    print(f"{textwrap.fill(tally(found.entries), WIDTH)}\nThe report: {out / 'index.html'}")
+    show(_overview(found))
+    show(f"{textwrap.fill(tally(found.entries), WIDTH)}\nThe report: {out / 'index.html'}")
 
 
 def _overview(found: "Reproduction") -> str:

@@ -1,6 +1,7 @@
 """``clusterbandits policies``: what there is to choose from."""
 
 from clusterbandits.cli.options import Json
+from clusterbandits.cli.show import show
 
 
 def policies(json: Json = False) -> None:
@@ -8,4 +9,4 @@ def policies(json: Json = False) -> None:
     from clusterbandits.policies.catalogue import catalogue, catalogue_table
     from clusterbandits.serial import to_json
 
-    print(to_json(catalogue(), indent=2) if json else catalogue_table().text())
+    show(to_json(catalogue(), indent=2) if json else catalogue_table().text())

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from clusterbandits.wording import escaped
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -34,12 +36,12 @@ def _shown(*columns: ProgressColumn, first: str, **fields: Any) -> Iterator[Call
     if not console.is_terminal:
         yield None
         return
-    words = TextColumn("{task.description}")
+    words = TextColumn("{task.description}", markup=False)
     with Bar(words, *columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(first, total=None, **fields)
 
         def move(**changes: Any) -> None:
-            bar.update(task, **changes)
+            bar.update(task, **changes | {"description": escaped(changes["description"])})
 
         yield move
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from clusterbandits.cli.options import Family, Json
+from clusterbandits.cli.show import show
 
 
 def replay(
@@ -52,14 +53,14 @@ def replay(
                 progress=listener,
             )
     except KeyboardInterrupt:
-        typer.echo("Interrupted: nothing is kept of a replay that is not finished.", err=True)
+        show("Interrupted: nothing is kept of a replay that is not finished.", err=True)
         raise typer.Exit(130) from None
     if json:
-        print(to_json(result.to_dict(), indent=2))
+        show(to_json(result.to_dict(), indent=2))
         return
-    print(result)
+    show(result)
     if arms:
-        print(f"\n{result.arm_table().text()}")
+        show(f"\n{result.arm_table().text()}")
 
 
 def _widths(text: str) -> object:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from clusterbandits.cli.options import Dask, Json
+from clusterbandits.cli.show import show
 
 
 def run(
@@ -32,9 +33,9 @@ def run(
         with chosen_executor(dask, workers) as executor, study_bar() as listener:
             report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted: finished runs are kept in '{folder}'; call again to go on.", err=True)
+        show(f"Interrupted: finished runs are kept in '{folder}'; call again to go on.", err=True)
         raise typer.Exit(130) from None
-    print(to_json(report.to_dict(), indent=2) if json else report)
+    show(to_json(report.to_dict(), indent=2) if json else report)
 
 
 def example(
@@ -48,10 +49,10 @@ def example(
     from clusterbandits.tables import Table
 
     if schema:
-        print(schema_text())
+        show(schema_text())
     elif name is None:
-        print(Table(("example", "what it shows"), tuple(EXAMPLES.items())).text())
-        print("\nclusterbandits example NAME writes it to NAME.toml.")
+        show(Table(("example", "what it shows"), tuple(EXAMPLES.items())).text())
+        show("\nclusterbandits example NAME writes it to NAME.toml.")
     else:
         path = write_example(name, out)
-        print(f"Wrote {path}. Edit it, then: clusterbandits run {path}")
+        show(f"Wrote {path}. Edit it, then: clusterbandits run {path}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clusterbandits.cli.options import Dask, Family, Json, Problem, Widths
+from clusterbandits.cli.show import show
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
@@ -73,18 +74,16 @@ def simulate(
             raise typer.Exit(130) from None
         interrupted, result = stop, stop.result
     if json:
-        print(to_json(result.to_dict() | {"bound": bound.to_dict()}, indent=2))
+        show(to_json(result.to_dict() | {"bound": bound.to_dict()}, indent=2))
     else:
         table = result.table()
-        print(replace(table, notes=(*table.notes, _bounds(bound))).text())
+        show(replace(table, notes=(*table.notes, _bounds(bound))).text())
     if plot is not None:
         from clusterbandits.report.regret_plot import save_regret_plot
 
         save_regret_plot(result, plot, bound)
     if interrupted is not None:
-        typer.echo(
-            f"Interrupted: these are the {len(result.runs)} runs that every policy finished.", err=True
-        )
+        show(f"Interrupted: these are the {len(result.runs)} runs that every policy finished.", err=True)
         raise typer.Exit(130)
 
 

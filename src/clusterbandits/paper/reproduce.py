@@ -16,6 +16,7 @@ from clusterbandits.paper.programme import Programme
 from clusterbandits.paper.sections import beyond_section, figure_section
 from clusterbandits.paper.settings import PaperSettings, claim_folder
 from clusterbandits.simulation.warm import compiled_aside, kinds_of
+from clusterbandits.validate import MOST_NUMBERS, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,8 +61,9 @@ def reproduce(
     executor
         Who plays, instead of threads of this process.
     """
-    claim_folder(folder, settings)
     programme = Programme(settings)
+    _check_size(programme)
+    claim_folder(folder, settings)
     play = Play(programme.games(), folder, listener, executor)
     evidence = Evidence(programme, play.results)
     learners = [] if executor is not None else [game.learner() for game in programme.games()]
@@ -72,6 +74,15 @@ def reproduce(
         page = report_page(evidence, entries, artist.sections())
     write_report(page, evidence, entries, folder)
     return Reproduction(evidence, entries, play.runs, play.stored)
+
+
+def _check_size(programme: Programme) -> None:
+    """Refuse more runs than fit into memory, before anything is written."""
+    games, runs = programme.games(), programme.settings.runs
+    numbers = sum(game.runs * len(game.checkpoints) * len(game.instance.arms) for game in games)
+    if numbers > MOST_NUMBERS:
+        most = f"at most {int(runs * MOST_NUMBERS / numbers):,} for these figures and this horizon"
+        raise invalid("runs", "paper", most, runs)
 
 
 class _Artist:

@@ -10,8 +10,7 @@ from clusterbandits.compiled import source_key
 from clusterbandits.files import made_folder, whole_file
 from clusterbandits.paper.figures import NUMBERS, figure_numbers
 from clusterbandits.serial import number_text, to_json
-from clusterbandits.simulation.plan import MOST_RUNS
-from clusterbandits.validate import LARGEST_SEED, between, invalid, whole
+from clusterbandits.validate import LARGEST_SEED, MOST_RUNS, between, invalid, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

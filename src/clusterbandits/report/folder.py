@@ -51,10 +51,14 @@ def write_folder(
 
 
 def _save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
-    with whole_file(folder / f"{name}.parquet") as unfinished:
-        frame.to_parquet(unfinished, index=False)
-    with whole_file(folder / f"{name}.csv") as unfinished:
-        frame.to_csv(unfinished, index=False)
+    # Open files: Arrow and pandas take a path such as http:/x for an address.
+    with whole_file(folder / f"{name}.parquet") as unfinished, unfinished.open("wb") as file:
+        frame.to_parquet(file, index=False)
+    with (
+        whole_file(folder / f"{name}.csv") as unfinished,
+        unfinished.open("w", encoding="utf-8", newline="") as file,
+    ):
+        frame.to_csv(file, index=False)
 
 
 def _remove_others(folder: Path, names: set[str]) -> None:

@@ -15,14 +15,12 @@ from clusterbandits.instance import Instance
 from clusterbandits.policies import Policy
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.checkpoints import read_checkpoints
-from clusterbandits.validate import LARGEST_SEED, check_keys, truth, whole
+from clusterbandits.validate import LARGEST_SEED, MOST_RUNS, check_keys, check_numbers, truth, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-
-MOST_RUNS = 10**6
 
 
 class Block(NamedTuple):
@@ -103,13 +101,18 @@ class Plan:
         """Return the plan that ``to_dict`` described; what could not be one is refused."""
         check_keys([field.name for field in dataclasses.fields(cls)], "Plan", data)
         horizon = whole("horizon", "Plan", data["horizon"], least=1)
+        instance = Instance.from_dict(data["instance"])
+        policies = tuple(Policy.of_description(one) for one in data["policies"])
+        runs = whole("runs", "Plan", data["runs"], least=1, most=MOST_RUNS)
+        checkpoints = read_checkpoints(list(data["checkpoints"]), horizon)
+        check_numbers("Plan", len(policies), runs, len(checkpoints), len(instance.arms))
         return cls(
-            instance=Instance.from_dict(data["instance"]),
-            policies=tuple(Policy.of_description(one) for one in data["policies"]),
+            instance=instance,
+            policies=policies,
             horizon=horizon,
-            runs=whole("runs", "Plan", data["runs"], least=1, most=MOST_RUNS),
+            runs=runs,
             seed=whole("seed", "Plan", data["seed"], least=0, most=LARGEST_SEED),
-            checkpoints=read_checkpoints(list(data["checkpoints"]), horizon),
+            checkpoints=checkpoints,
             paired=truth("paired", "Plan", data["paired"]),
             stepwise=truth("stepwise", "Plan", data["stepwise"]),
         )

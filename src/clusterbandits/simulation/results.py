@@ -13,6 +13,7 @@ from clusterbandits.simulation import statistics
 from clusterbandits.simulation.statistics import Difference, Slope, count_text, round_text
 from clusterbandits.tables import WIDTH, Table
 from clusterbandits.validate import between, invalid, is_list, random_generator, whole
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -263,7 +264,7 @@ class Result:
             return self.labels.index(policy)
         if not isinstance(policy, str) and policy in range(len(self.labels)):
             return int(policy)
-        raise invalid("policy", "Result", f"one of {', '.join(self.labels)}", policy)
+        raise invalid("policy", "Result", f"one of {listed(self.labels)}", policy)
 
     def __repr__(self) -> str:
         names = ", ".join(self.labels)

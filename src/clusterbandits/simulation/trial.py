@@ -12,8 +12,17 @@ from clusterbandits.pairing import paired_clusters
 from clusterbandits.policies import Policy, policy
 from clusterbandits.simulation.checkpoints import read_checkpoints
 from clusterbandits.simulation.crew import PIECES, Ledger, crew_of, play_all
-from clusterbandits.simulation.plan import MOST_RUNS, Plan
-from clusterbandits.validate import LARGEST_SEED, Described, invalid, is_list, truth, whole
+from clusterbandits.simulation.plan import Plan
+from clusterbandits.validate import (
+    LARGEST_SEED,
+    MOST_RUNS,
+    Described,
+    check_numbers,
+    invalid,
+    is_list,
+    truth,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,13 +182,16 @@ def plan_of(
         raise invalid(
             "horizon", "simulate", f"at most {MOST_COUNT / best:.3g} for a mean of {best:g}", horizon
         )
+    runs = whole("runs", "simulate", settings["runs"], least=1, most=MOST_RUNS)
+    checkpoints = read_checkpoints(settings["checkpoints"], horizon)
+    check_numbers("simulate", len(learners), runs, len(checkpoints), len(instance.arms))
     return Plan(
         instance=instance,
         policies=tuple(one.for_horizon(horizon) for one in learners),
         horizon=horizon,
-        runs=whole("runs", "simulate", settings["runs"], least=1, most=MOST_RUNS),
+        runs=runs,
         seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),
-        checkpoints=read_checkpoints(settings["checkpoints"], horizon),
+        checkpoints=checkpoints,
         paired=truth("paired", "simulate", settings["paired"]),
         stepwise=truth("stepwise", "simulate", settings["stepwise"]),
     )

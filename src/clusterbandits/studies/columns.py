@@ -21,6 +21,7 @@ import pyarrow.csv
 
 from clusterbandits.errors import InvalidInputError, UnreadableFileError
 from clusterbandits.validate import shown
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _BLOCK = 2**20
 _ROW = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _DELIMITERS = ",;\t"
+#: Letters of a header that an error shows.
+_HEADER = 60
 #: What spreadsheets offer beside their own format and their own letters.
 _UTF8 = "be text in UTF-8, which spreadsheets save as 'CSV UTF-8'"
 #: Numbers as people and spreadsheets write them: 1,000 and 0,5 and 3 %.
@@ -141,15 +144,17 @@ class Source:
             raise UnreadableFileError(f"{self.name} must be readable. Got '{reason}' instead.") from None
         if start.startswith(_BYTE_ORDER_MARKS) or b"\0" in start:
             raise self.refuse(_UTF8, "other bytes")
-        line = start.removeprefix(b"\xef\xbb\xbf").splitlines()[0] if start.strip() else b""
+        line = start.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].partition(b"\r")[0]
         if not line.strip():
             raise self.refuse(
                 "begin with a row that names its columns",
                 "an empty file" if not start.strip() else "an empty row",
             )
         self._delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
-        names = next(self._parts({})).schema.names
-        return [str(name) for name in names]
+        try:
+            return [str(name) for name in next(self._parts({})).schema.names]
+        except UnicodeDecodeError:
+            raise self.refuse(_UTF8, "other bytes") from None
 
     def _match(self, given: list[str], wanted: Sequence[Column]) -> dict[Column, str]:
         """Return how the table calls each column that it has."""
@@ -165,10 +170,10 @@ class Source:
                 found[column] = given[places[0]]
         missing = [column.name for column in wanted if column.required and column not in found]
         if missing:
-            listed = ", ".join(f"'{name}'" for name in missing)
-            has = ", ".join(given[:8]) + (", …" if len(given) > 8 else "")
+            wanted_names = ", ".join(f"'{name}'" for name in missing)
             raise self.refuse(
-                f"have the column{'s' * (len(missing) > 1)} {listed}", shown(has) if has else "none"
+                f"have the column{'s' * (len(missing) > 1)} {wanted_names}",
+                f"'{listed(given, _HEADER)}'" if given else "none",
             )
         return found
 
@@ -191,7 +196,8 @@ class Source:
         read = pa.csv.ReadOptions(block_size=_BLOCK, use_threads=False)
         parse = pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
         try:
-            with pa.csv.open_csv(self._path, read, parse, convert) as reader:
+            # An open file: Arrow takes a path such as http:/x for an address.
+            with self._path.open("rb") as file, pa.csv.open_csv(file, read, parse, convert) as reader:
                 if not types:
                     yield reader.schema.empty_table()
                     return

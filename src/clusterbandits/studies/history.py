@@ -15,7 +15,7 @@ from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.advice.spans import safe_widths
 from clusterbandits.studies.columns import Column, Source
 from clusterbandits.tables import Table
-from clusterbandits.validate import MOST_ROUNDS, Described, invalid
+from clusterbandits.validate import MOST_ROUNDS, MOST_TABLE_ARMS, Described, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-MOST_ARMS = 10_000
 _COLUMNS = (
     Column("arm", "text"),
     Column("group", "text", also=("cluster",)),
@@ -168,8 +167,8 @@ class _Ledger:
         self._number: dict[str, int] = {}
         self._group: list[str] = []
         self._row: list[int] = []
-        self._trials = np.zeros(MOST_ARMS, dtype=np.int64)
-        self._successes = np.zeros(MOST_ARMS, dtype=np.int64)
+        self._trials = np.zeros(MOST_TABLE_ARMS, dtype=np.int64)
+        self._successes = np.zeros(MOST_TABLE_ARMS, dtype=np.int64)
 
     def add_counts(self, batch: Batch) -> None:
         trials = self._whole(batch, "trials")
@@ -207,8 +206,8 @@ class _Ledger:
                 given = f"{arm!r} in {self._group[number]!r} and, in row {batch.first + k}, in {group!r}"
                 raise self._source.refuse("have every arm in one group", given)
         numbers = np.array([self._number[name] for name in names])[codes]
-        self._trials += np.bincount(numbers, minlength=MOST_ARMS)
-        self._successes += np.bincount(numbers, rewards, minlength=MOST_ARMS).astype(np.int64)
+        self._trials += np.bincount(numbers, minlength=MOST_TABLE_ARMS)
+        self._successes += np.bincount(numbers, rewards, minlength=MOST_TABLE_ARMS).astype(np.int64)
 
     def history(self) -> History:
         if not self._number:
@@ -222,8 +221,8 @@ class _Ledger:
         return History(Partition.of_labels(self._group, arms, "History"), *counts)
 
     def _new(self, arm: str, group: str, row: int) -> int:
-        if len(self._number) == MOST_ARMS:
-            raise self._source.refuse(f"have at most {MOST_ARMS:,} arms", f"one more in row {row}")
+        if len(self._number) == MOST_TABLE_ARMS:
+            raise self._source.refuse(f"have at most {MOST_TABLE_ARMS:,} arms", f"one more in row {row}")
         self._number[arm] = len(self._group)
         self._group.append(group)
         self._row.append(row)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbandits.errors import UnreadableFileError
 from clusterbandits.instance import Instance
+from clusterbandits.studies.text_file import read_text
 from clusterbandits.validate import Described, invalid
 
 if TYPE_CHECKING:
@@ -110,17 +111,11 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _load(path: Path) -> dict[str, Any]:
+    text = read_text(path, "The file")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError:
-        raise UnreadableFileError(
-            f"The file '{path}' must be text in UTF-8. Got other bytes instead."
-        ) from None
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableFileError(f"The file '{path}' must be TOML. Got an error instead: {error}.") from None
-    except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise UnreadableFileError(f"The file '{path}' must be readable. Got '{reason}' instead.") from None
 
 
 def _check_keys(path: Path, table: str, data: dict[str, Any], allowed: set[str]) -> None:

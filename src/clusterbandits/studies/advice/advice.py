@@ -18,7 +18,7 @@ from clusterbandits.studies.advice.groups import group_advice
 from clusterbandits.studies.advice.spans import CONFIDENCE, safe_widths
 from clusterbandits.studies.advice.worlds import plausible_means
 from clusterbandits.studies.history import read_history
-from clusterbandits.validate import LARGEST_SEED, as_float, invalid, whole
+from clusterbandits.validate import LARGEST_SEED, MOST_ROWS, as_float, invalid, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -163,6 +163,9 @@ def advise(
         seed=whole("seed", "advise", seed, least=0, most=LARGEST_SEED),
         workers=workers,
     )
+    if game.runs * len(history.arms) > MOST_ROWS:
+        most = MOST_ROWS // len(history.arms)
+        raise invalid("runs", "advise", f"at most {most:,} for {len(history.arms):,} arms", game.runs)
     estimates = Instance(estimated_means(history), labels=history.partition)
     told = _candidate_widths(estimates, safe_widths(history.counts(), level))
     bound = regret_bound(estimates, told[SAFE])

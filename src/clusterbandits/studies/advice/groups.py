@@ -160,7 +160,7 @@ def widest_help(means: Floats, best: float) -> float:
 
     def helps(width: float) -> bool:
         part = regret_bound(truth, truth.clusters([width, 0.0])).clusters[0]
-        return part.clus_ucb <= (1 - _HELP) * part.classical
+        return part.classical > 0.0 and part.clus_ucb <= (1 - _HELP) * part.classical
 
     truth = Instance([means.tolist(), [best]])
     low, high = 0.0, best - float(means.min())

@@ -13,6 +13,7 @@ from clusterbandits.simulation.statistics import count_text, plus_minus
 from clusterbandits.studies.replay.trust import unnoticed
 from clusterbandits.tables import Table, cell
 from clusterbandits.validate import invalid
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -202,7 +203,7 @@ class ReplayResult:
             return self.labels.index(policy)
         if not isinstance(policy, str) and policy in range(len(self.labels)):
             return int(policy)
-        raise invalid("policy", "ReplayResult", f"one of {', '.join(self.labels)}", policy)
+        raise invalid("policy", "ReplayResult", f"one of {listed(self.labels)}", policy)
 
     def __repr__(self) -> str:
         episodes = count_text(self.means.shape[1], "episode")

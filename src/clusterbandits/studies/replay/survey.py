@@ -18,6 +18,7 @@ import numpy as np
 
 from clusterbandits.studies.replay.progress import ReplayProgress
 from clusterbandits.studies.replay.rows import Clock, Names
+from clusterbandits.validate import MOST_TABLE_ARMS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-MOST_ARMS = 10_000
 #: A log in which anything rarer happened has more rows than anybody keeps.
 LEAST_CHANCE = 1e-12
 #: Sums kept of every arm: 1, w, w², w r, w² r, w² r², with rewards counted from the log's first.
@@ -133,8 +133,8 @@ class _Reading:
 
     def _make_room(self) -> None:
         new = len(self._arms) - self._least.size
-        if len(self._arms) > MOST_ARMS:
-            raise self._source.refuse(f"show at most {MOST_ARMS:,} arms", "more")
+        if len(self._arms) > MOST_TABLE_ARMS:
+            raise self._source.refuse(f"show at most {MOST_TABLE_ARMS:,} arms", "more")
         self._sums = np.pad(self._sums, ((0, 0), (0, new)))
         self._least = np.pad(self._least, (0, new), constant_values=math.inf)
         self._group_of = np.pad(self._group_of, (0, new), constant_values=-1)

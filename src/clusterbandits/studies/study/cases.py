@@ -15,7 +15,16 @@ from clusterbandits.studies.study.document import OWNER, Document, said
 from clusterbandits.studies.study.schema import INSTANCE, RANDOM
 from clusterbandits.studies.study.widths import WidthRule, read_rules
 from clusterbandits.studies.tables import TABLES, table_instance
-from clusterbandits.validate import LARGEST_SEED, Described, as_float, invalid, is_list, whole
+from clusterbandits.validate import (
+    LARGEST_SEED,
+    MOST_TABLE_ARMS,
+    Described,
+    as_float,
+    invalid,
+    is_list,
+    whole,
+)
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +34,9 @@ if TYPE_CHECKING:
 _KINDS = ("means", "table", "random")
 _EXAMPLE = "[[instances]] means = [[0.41, 0.42], [0.45]]"
 _MOST_INSTANCES = 100_000
-_MOST_ARMS = 10_000
 _MOST_DRAWN = 10_000_000
 #: What is drawn for every instance, with the least and the most it may be.
-_DRAWN = (("groups", 1, _MOST_ARMS), ("arms", 1, _MOST_ARMS), ("span", 0, 1e6))
+_DRAWN = (("groups", 1, MOST_TABLE_ARMS), ("arms", 1, MOST_TABLE_ARMS), ("span", 0, 1e6))
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,7 @@ def _written(means: object, family: Any) -> Instance:
 
 def _from_table(named: object, folder: Path) -> Instance:
     if not isinstance(named, str) or not named.strip():
-        raise invalid("table", OWNER, f"one of {', '.join(TABLES)}, or the path of a CSV file", named)
+        raise invalid("table", OWNER, f"one of {listed(TABLES)}, or the path of a CSV file", named)
     return table_instance(named) if named in TABLES else read_history(folder / named, OWNER).instance()
 
 
@@ -136,8 +144,8 @@ def _drawn(
     within = table.get("within", (0.05, 0.95))
     arms = int(ranges["groups"][1] * ranges["arms"][1])
     with document.at(*where, "arms"):
-        if arms > _MOST_ARMS or count * arms > _MOST_DRAWN:
-            allowed = f"at most {_MOST_ARMS:,} an instance and {_MOST_DRAWN:,} in all"
+        if arms > MOST_TABLE_ARMS or count * arms > _MOST_DRAWN:
+            allowed = f"at most {MOST_TABLE_ARMS:,} an instance and {_MOST_DRAWN:,} in all"
             raise invalid("arms", OWNER, allowed, Described(f"up to {arms:,} in each of {count:,}"))
     with document.at(*where):
         for k in range(count):

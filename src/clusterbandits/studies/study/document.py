@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbandits.errors import InvalidInputError, UnreadableFileError
 from clusterbandits.studies.study.lines import key_lines, line_of
 from clusterbandits.validate import Described, invalid
+from clusterbandits.wording import listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from clusterbandits.studies.study.schema import Key
 
 OWNER = "study"
+_LONGEST_KEY = 60
 #: How an error names the parameter it is about.
 _PARAMETER = re.compile(r"The '(\w+)' parameter ")
 
@@ -51,7 +53,9 @@ class Document:
                 raise
             lines = key_lines(self.text)
             exact = _exact(lines, keys, str(error))
-            place = f"Line {line_of(lines, exact)} of '{self.name}', {_key_text(exact)}"
+            place = (
+                f"Line {line_of(lines, exact)} of '{shortened(self.name, _LONGEST_KEY)}', {_key_text(exact)}"
+            )
             self._placed = type(error)(f"{place}: {error}")
             raise self._placed from None
 
@@ -62,11 +66,11 @@ class Document:
         known = [key.name for key in keys if key.name != "…"]
         if not isinstance(value, dict):
             with self.at(*where):
-                raise invalid(_last(where), OWNER, f"a table with the keys {', '.join(known)}", value)
+                raise invalid(_last(where), OWNER, f"a table with the keys {listed(known)}", value)
         for key in value:
             if key not in known and not open_ended:
                 with self.at(*where, key):
-                    raise invalid(key, OWNER, f"one of the keys {', '.join(known)}", Described(f"'{key}'"))
+                    raise invalid(key, OWNER, f"one of the keys {listed(known)}", Described(f"'{key}'"))
         return value
 
     def tables(self, value: object, where: Keys, keys: Sequence[Key], example: str) -> list[dict[str, Any]]:
@@ -83,7 +87,7 @@ class Document:
         given = [name for name in names if name in table]
         if len(given) != 1:
             with self.at(*where, *given[1:2]):
-                allowed = f"a table with exactly one of the keys {', '.join(names)}"
+                allowed = f"a table with exactly one of the keys {listed(names)}"
                 raise invalid(_last(where), OWNER, allowed, Described(" and ".join(given) or "none"))
         return given[0]
 
@@ -119,4 +123,4 @@ def _key_text(keys: Keys) -> str:
     "key 'policies[0].a'"
     """
     parts = [f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys]
-    return f"key '{''.join(parts).lstrip('.')}'"
+    return f"key '{shortened(''.join(parts).lstrip('.'), _LONGEST_KEY)}'"

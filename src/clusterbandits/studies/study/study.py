@@ -6,17 +6,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.errors import UnreadableFileError
 from clusterbandits.families.family import MOST_COUNT
 from clusterbandits.policies import policy
 from clusterbandits.policies.registry import POLICIES
 from clusterbandits.simulation.checkpoints import read_checkpoints
-from clusterbandits.simulation.plan import MOST_RUNS
 from clusterbandits.studies.study.cases import Case, read_cases
 from clusterbandits.studies.study.document import OWNER, Document, said
 from clusterbandits.studies.study.schema import POLICY, STUDY
 from clusterbandits.studies.study.widths import EXACT, game_labels, read_rules
-from clusterbandits.validate import LARGEST_SEED, Described, invalid, is_list, truth, whole
+from clusterbandits.studies.text_file import read_text
+from clusterbandits.validate import (
+    LARGEST_SEED,
+    MOST_ROWS,
+    MOST_RUNS,
+    Described,
+    check_numbers,
+    invalid,
+    is_list,
+    truth,
+    whole,
+)
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     import os
@@ -85,16 +95,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         The file. Paths of tables in it begin at its folder.
     """
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnreadableFileError(
-            f"The study '{file}' must be text in UTF-8. Got other bytes instead."
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or "no such path").lower()
-        raise UnreadableFileError(f"The study '{file}' must be readable. Got '{reason}' instead.") from None
-    return parse_study(text, file.name, file.parent)
+    return parse_study(read_text(file, "The study"), file.name, file.parent)
 
 
 def parse_study(text: str, name: str = "study.toml", folder: Path = Path()) -> Study:
@@ -137,9 +138,11 @@ def parse_study(text: str, name: str = "study.toml", folder: Path = Path()) -> S
     cases = read_cases(document, folder, seed, rules)
     entrants = _entrants(document, data.get("policies"), cases)
     _check_counts(document, cases, horizon)
-    return Study(
+    study = Study(
         Path(name).stem, title, note, horizon, runs, seed, paired, checkpoints, cases, entrants, text
     )
+    _check_size(document, study)
+    return study
 
 
 def _entrants(document: Document, value: object, cases: tuple[Case, ...]) -> tuple[Entrant, ...]:
@@ -186,6 +189,20 @@ def _check_counts(document: Document, cases: tuple[Case, ...], horizon: int) -> 
             raise invalid("horizon", OWNER, allowed, horizon)
 
 
+def _check_size(document: Document, study: Study) -> None:
+    """Refuse results that would not fit into memory: of one instance, and the curves of all."""
+    rounds, rows = len(study.checkpoints), 0
+    for case in study.cases:
+        games = sum(len(case.rules) if one.uses_widths else 1 for one in study.entrants)
+        with document.at("runs"):
+            check_numbers(OWNER, games, study.runs, rounds, len(case.instance.arms))
+        rows += games * rounds
+    if rows > MOST_ROWS:
+        with document.at("checkpoints"):
+            allowed = f"so few that all curves together have at most {MOST_ROWS:,} points"
+            raise invalid("checkpoints", OWNER, allowed, Described(f"{rows:,}"))
+
+
 def _entrant(document: Document, value: object, place: int) -> Entrant:
     where = ("policies", place)
     if isinstance(value, str):
@@ -196,13 +213,13 @@ def _entrant(document: Document, value: object, place: int) -> Entrant:
     table = document.table(value, where, POLICY, open_ended=True)
     if not isinstance(table.get("policy"), str):
         with document.at(*where, "policy"):
-            raise invalid("policy", OWNER, f"one of {', '.join(POLICIES)}", said(table.get("policy")))
+            raise invalid("policy", OWNER, f"one of {listed(POLICIES)}", said(table.get("policy")))
     label = document.text_of(table, where, "label", "-") if "label" in table else None
     settings = {key: one for key, one in table.items() if key not in {"policy", "label"}}
     for key in settings:
         with document.at(*where, key):
             kind = POLICIES.get(table["policy"].partition(":")[0])
             if kind is not None and key not in kind.defaults:
-                known = ", ".join(["policy", "label", *kind.defaults])
+                known = listed(["policy", "label", *kind.defaults])
                 raise invalid(key, OWNER, f"one of the keys {known} for {kind.name}", Described(f"'{key}'"))
     return Entrant(table["policy"], settings, label)

@@ -1,0 +1,85 @@
+"""Words of others inside our sentences: printable, and short enough to be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ROOM = 200
+_LONGEST_NAME = 40
+
+
+def escaped(text: str) -> str:
+    r"""Return a text with line breaks, control characters and lone surrogates written as Python writes them.
+
+    A name must not be able to move the cursor, change colours or hide parts of a line.
+
+    Examples
+    --------
+    >>> print(escaped("a\x1b[2Jb\n"))
+    a\x1b[2Jb\n
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text
+    )
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    r"""Tell text that can be written in UTF-8 from everything else, lone surrogates included.
+
+    Examples
+    --------
+    >>> is_text("ü"), is_text("\ud800"), is_text(3)
+    (True, False, False)
+    """
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many letters; a longer one ends with "…".
+
+    Examples
+    --------
+    >>> shortened("a long sentence", 7)
+    'a long…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def without_middle(text: str, most: int) -> str:
+    """Return a text of at most so many letters; of a longer one, the beginning and the end.
+
+    Examples
+    --------
+    >>> without_middle("The file 'very/long/name' is missing.", 30)
+    "The file 'very/lo… is missing."
+    """
+    end = most * 2 // 5
+    return text if len(text) <= most else text[: most - 1 - end] + "…" + text[-end:]
+
+
+def listed(names: Iterable[object], room: int = _ROOM) -> str:
+    """Return names with commas between them, as many as fit; the rest is counted.
+
+    Examples
+    --------
+    >>> listed(["red", "blue"]), listed(range(1000), room=20)
+    ('red, blue', '0, 1, 2, 3, 4, 5, 6, … and 993 more')
+    """
+    texts = [shortened(escaped(str(name)), _LONGEST_NAME) for name in names]
+    used = 0
+    for count, text in enumerate(texts):
+        used += len(text) + 2
+        if used > room + 2 and count:
+            return f"{', '.join(texts[:count])}, … and {len(texts) - count} more"
+    return ", ".join(texts)
