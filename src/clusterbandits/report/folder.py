@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 PAGE = "index.html"
 _OURS = {".svg", ".png", ".csv", ".parquet"}
+#: How a cell begins that a spreadsheet computes, in narrow and in wide letters, and what it may skip first.
+_FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_SPACES = ("\t", "\r", "\n")
 
 
 def write_folder(
@@ -23,7 +26,8 @@ def write_folder(
 ) -> None:
     """Write index.html, pictures, tables and texts into a folder, each whole or not at all.
 
-    Pictures and tables that an earlier report left behind are removed.
+    Pictures and tables that an earlier report left behind are removed. In CSV files, text that a spreadsheet
+    would take for a formula begins with an apostrophe; Parquet files have it as it is.
 
     Parameters
     ----------
@@ -54,7 +58,23 @@ def _save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
     with whole_file(folder / f"{name}.parquet") as unfinished:
         frame.to_parquet(unfinished, index=False)
     with whole_file(folder / f"{name}.csv") as unfinished:
-        frame.to_csv(unfinished, index=False)
+        _inert(frame).to_csv(unfinished, index=False)
+
+
+def _inert(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose texts are no formulas to a spreadsheet."""
+    return frame.map(lambda value: csv_text(value) if isinstance(value, str) else value)
+
+
+def csv_text(text: str) -> str:
+    """Return text as a cell of a CSV file that spreadsheets open: behind an apostrophe where it is a formula.
+
+    Examples
+    --------
+    >>> csv_text("=1+1"), csv_text(" @SUM(A1)"), csv_text("kl-ucb")
+    ("'=1+1", "' @SUM(A1)", 'kl-ucb')
+    """
+    return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text.startswith(_SPACES) else text
 
 
 def _remove_others(folder: Path, names: set[str]) -> None:

@@ -11,7 +11,7 @@ from scipy import stats
 
 from clusterbandits.simulation.statistics import count_text, plus_minus
 from clusterbandits.studies.replay.trust import unnoticed
-from clusterbandits.tables import Table, cell
+from clusterbandits.tables import Table, cell, plain
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class ReplayResult:
 
     def __repr__(self) -> str:
         episodes = count_text(self.means.shape[1], "episode")
-        return f"<ReplayResult: {', '.join(self.labels)}, {episodes} of {count_text(self.rounds, 'round')}>"
+        return f"<ReplayResult: {plain(', '.join(self.labels))}, {episodes} of {count_text(self.rounds, 'round')}>"
 
     def __str__(self) -> str:
         return self.table().text()
