@@ -39,7 +39,7 @@ CONTROLS = (
 )
 LETTERS = (
     "_hidden",
-    'quote " apostrophe \' back\\slash \\n \\u0041 \\',
+    "quote \" apostrophe ' back\\slash \\n \\u0041 \\",
     "e\u0301\u0323" + "\u0301" * 20,
     "😀👩‍💻🇩🇪",
     "שלום مرحبا नमस्ते 東京",
@@ -50,4 +50,6 @@ LETTERS = (
 )
 HOSTILE = (*SCRIPTS, *MARKDOWN, *MATHS, *FORMULAS, *CONTROLS, *LETTERS)
 #: Control characters of terminals, and those that turn the direction of writing.
-OBEYED = frozenset(map(chr, (*range(32), *range(127, 160), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+OBEYED = frozenset(
+    map(chr, (*range(32), *range(127, 160), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+)

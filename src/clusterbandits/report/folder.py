@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from clusterbandits.files import made_folder, whole_file
 from clusterbandits.report.page import Page, Section, render_page
 from clusterbandits.report.picture import Picture, save_picture
+from clusterbandits.tables import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
 
 PAGE = "index.html"
 _OURS = {".svg", ".png", ".csv", ".parquet"}
-#: How a cell begins that a spreadsheet computes, in narrow and in wide letters, and what it may skip first.
+#: How a cell begins that a spreadsheet computes, in narrow and in wide letters.
 _FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-_SPACES = ("\t", "\r", "\n")
 
 
 def write_folder(
@@ -26,8 +26,8 @@ def write_folder(
 ) -> None:
     """Write index.html, pictures, tables and texts into a folder, each whole or not at all.
 
-    Pictures and tables that an earlier report left behind are removed. In CSV files, text that a spreadsheet
-    would take for a formula begins with an apostrophe; Parquet files have it as it is.
+    Pictures and tables that an earlier report left behind are removed. CSV files are for spreadsheets, and
+    have text as ``csv_text`` writes it; Parquet files have it unchanged.
 
     Parameters
     ----------
@@ -67,14 +67,15 @@ def _inert(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def csv_text(text: str) -> str:
-    """Return text as a cell of a CSV file that spreadsheets open: behind an apostrophe where it is a formula.
+    """Return plain text for a cell that spreadsheets show: behind an apostrophe where it would be a formula.
 
     Examples
     --------
     >>> csv_text("=1+1"), csv_text(" @SUM(A1)"), csv_text("kl-ucb")
     ("'=1+1", "' @SUM(A1)", 'kl-ucb')
     """
-    return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text.startswith(_SPACES) else text
+    given = plain(text)
+    return f"'{given}" if given.lstrip().startswith(_FORMULAS) else given
 
 
 def _remove_others(folder: Path, names: set[str]) -> None:

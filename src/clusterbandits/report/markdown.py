@@ -10,10 +10,11 @@ from clusterbandits.tables import cell, plain
 if TYPE_CHECKING:
     from clusterbandits.tables import Table
 
-#: Whatever begins or ends markup inside a line. Underscores inside words and brackets without a target do not.
-_INLINE = re.compile(r"[\\`*~|]|(?<!\w)_|_(?!\w)|\](?=[(\[:])")
-#: Entities where a backslash would do in some readers only, or would not keep an address from becoming a link.
+#: What begins or ends markup inside a line. Underscores inside words and brackets without a target do not.
+_INLINE = re.compile(r"[\\`*~|]|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])")
+#: Some readers know no backslash before these.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"}
+#: What turns an address into a link where it is not marked up.
 _ADDRESS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 #: A heading, an item of a list, or a rule at the beginning of a line.
 _BLOCK = re.compile(r"^(\d*)([-+=#.)])(?=[\s\-+=#]|$)")

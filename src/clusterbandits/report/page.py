@@ -65,7 +65,7 @@ def render_page(page: Page) -> str:
     Examples
     --------
     >>> html = render_page(Page("Ads & flights", "All is well.", "clusterbandits paper"))
-    >>> "<h1>Ads &amp; flights</h1>" in html, "http" in html
+    >>> "<h1>Ads &amp; flights</h1>" in html, "http:" in html
     (True, False)
     """
     return _template().render(page=page, version=importlib.metadata.version("clusterbandits"))

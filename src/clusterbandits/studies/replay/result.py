@@ -206,7 +206,8 @@ class ReplayResult:
 
     def __repr__(self) -> str:
         episodes = count_text(self.means.shape[1], "episode")
-        return f"<ReplayResult: {plain(', '.join(self.labels))}, {episodes} of {count_text(self.rounds, 'round')}>"
+        labels = plain(", ".join(self.labels))
+        return f"<ReplayResult: {labels}, {episodes} of {count_text(self.rounds, 'round')}>"
 
     def __str__(self) -> str:
         return self.table().text()
