@@ -54,7 +54,8 @@ LABELS = (*HOSTILE[1::4], MATHS[1])
 def result() -> Result:
     arms = len(INSTANCE.arms)
     pulls = np.stack([np.full(arms, 1), np.full(arms, 10)])
-    return Result(INSTANCE, list(LABELS), [arms, 10 * arms], np.tile(pulls, (len(LABELS), 2, 1, 1)))
+    rounds = np.array([arms, 10 * arms])
+    return Result(INSTANCE, LABELS, rounds, np.tile(pulls, (len(LABELS), 2, 1, 1)))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +97,7 @@ def table() -> Table:
 
 
 def obeyed(text: str) -> set[str]:
-    return OBEYED & set(text.replace("\n", ""))
+    return set(text.replace("\n", "")) & OBEYED
 
 
 def test_nothing_that_a_terminal_obeys_is_printed(advice: Advice) -> None:
@@ -143,7 +144,7 @@ def test_pages_hold_no_markup_of_names() -> None:
     section = Section("one", text, text, HOSTILE, (Picture("dot", text, svg, b""),), (table(),))
     card = Card("holds", text, text, text, text, text, table(), "key")
     page = render_page(Page(text, text, text, (section,), text, text, (card,)))
-    dull = Card("holds", *"vwxyz", Table(("a", "n"), (("b", 1.5),), "c", ("d",)), "key")
+    dull = Card("holds", "u", "v", "w", "x", "y", Table(("a", "n"), (("b", 1.5),), "c", ("d",)), "key")
     tables = (Table(("a",), (("b",),), "c", ("d",)),)
     usual = Parsed(render_page(Page("t", "l", "c", (Section("s", "S", "l", tables=tables),), cards=(dull,))))
     found = Parsed(page)
@@ -174,9 +175,11 @@ def pictures() -> Iterator[Picture]:
         [MATHS[0], CONTROLS[1][:9]], [Sweep(name, numbers, numbers) for name in HOSTILE], name="w"
     )
     names = tuple(HOSTILE)
-    ends = [np.full(len(names), mean) for mean in (0.5, 0.4, 0.6)]
+    middle, low, high = (np.full(len(names), mean) for mean in (0.5, 0.4, 0.6))
     hopeful = np.arange(len(names)) % 2 == 0
-    yield arms_panel([ArmsGroup(SCRIPTS[2], names, *ends, hopeful, 0.1)], name="a", title=SCRIPTS[4])
+    yield arms_panel(
+        [ArmsGroup(SCRIPTS[2], names, middle, low, high, hopeful, 0.1)], name="a", title=SCRIPTS[4]
+    )
 
 
 def check_drawing(root: ET.Element) -> None:
