@@ -28,7 +28,7 @@ MARKDOWN = (
     "*strong* __strong__ ~~gone~~ $x$",
     "www.evil.test https://evil.test/?a=b&c",
 )
-MATHS = ("$\\frac", "$x^2_i$ costs \\$5", "a_b^c \\alpha {}", "$$")
+MATHS = ("$\\frac", "$\\frac$", "$x^2_i$ costs \\$5", "a_b^c \\alpha {}", "$$")
 FORMULAS = ("=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1+1", "\r=1+1", "＝1+1", " =1+1")
 CONTROLS = (
     "line\nbreak\r\nand\ttab",
