@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import numpy as np
 
-from clusterbandits.report.markdown import markdown_table
+from clusterbandits.report.markdown import Markdown, markdown_table, markdown_text
 from clusterbandits.report.style import regret_text
 from clusterbandits.simulation.statistics import plus_minus, round_text
 from clusterbandits.tables import Table
@@ -77,11 +77,11 @@ def _context(found: Findings) -> dict[str, Any]:
         return other[f"{policy} {widths}"]
 
     ratios = [group.width / group.span for group in advice.groups if group.span]
-    risky = [str(group.name) for group in advice.groups if group.at_risk]
+    risky = [markdown_text(str(group.name)) for group in advice.groups if group.at_risk]
     return {
         "name": found.name,
         "file": found.file,
-        "title": study.title,
+        "title": markdown_text(study.title),
         "unit": _UNITS[found.name],
         "arms": len(advice.history.arms),
         "trials": f"{int(advice.history.trials.sum()):,}",
@@ -95,8 +95,8 @@ def _context(found: Findings) -> dict[str, Any]:
         "reason": advice.reason,
         "usual": f"{float(np.median(ratios)):.1f}",
         "loosest": f"{max(ratios):.1f}",
-        "picture_words": found.picture_words,
-        "curve_words": found.curve_words,
+        "picture_words": markdown_text(found.picture_words),
+        "curve_words": markdown_text(found.curve_words),
         "regret": lambda policy: rows[policy]["regret"],
         "paid_by": lambda policy: plus_minus(rows[policy]["regret"], rows[policy]["standard_error"]),
         "saved": lambda policy: _saving(rows[policy]),
@@ -160,6 +160,6 @@ def overview_text(found: list[Findings]) -> str:
 def _overview_row(one: Findings) -> tuple[object, ...]:
     rows = {row["policy"]: row for row in one.exact.rows}
     paid = [plus_minus(row["regret"], row["standard_error"]) for row in rows.values()]
-    link = f"[{one.report.study.title}]({one.name}.md)"
+    link = Markdown(f"[{markdown_text(one.report.study.title)}]({one.name}.md)")
     sizes = (len(one.advice.history.arms), len(one.advice.groups))
     return (link, *sizes, *paid, _share(rows["clus-ucb"], one.exact.base))

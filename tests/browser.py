@@ -37,11 +37,17 @@ def opened_page(browser: Any, file: Path, width: int) -> Any:
     page = browser.new_page(viewport={"width": width, "height": 800})
     said: list[str] = []
     asked: list[str] = []
+
+    def refuse(dialog: Any) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
+
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", refuse)
     page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri())
     assert said == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in asked if url != file.as_uri() and not url.startswith("data:")] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     return page

@@ -245,7 +245,7 @@ class WidthFit:
 
 def exceeds(name: Label, span: float, excess: float, width: float) -> str:
     """Return by how much a cluster is wider than declared, as a clause."""
-    return f"Cluster {name} spans {cell(span)}, {cell(excess)} more than its width {cell(width)}"
+    return f"Cluster {cell(name)} spans {cell(span)}, {cell(excess)} more than its width {cell(width)}"
 
 
 def _read_widths(widths: object, names: tuple[Label, ...]) -> tuple[float, ...]:

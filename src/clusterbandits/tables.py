@@ -1,4 +1,7 @@
-"""Small tables: the same rows as text of at most 80 columns, and as HTML for notebooks."""
+"""Small tables: the same rows as text of at most 80 columns, and as HTML for notebooks.
+
+Names are whatever users chose: ``plain`` makes them safe for a terminal, ``html_text`` for a page.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from rich.cells import cell_len, set_cell_size
 WIDTH = 80
 _SHORTEST = 6
 _HTML_ROWS = 200
+#: Notebooks would otherwise typeset dollars in names as formulas.
+_NO_FORMULAS = 'class="tex2jax_ignore mathjax_ignore"'
 
 
 @dataclass(frozen=True)
@@ -26,30 +31,32 @@ class Table:
     def text(self) -> str:
         """Return the table in plain characters; numbers to the right, words to the left."""
         right = self._numeric()
-        grid = [self.columns, *(tuple(map(cell, row)) for row in self.rows)]
+        grid = [tuple(map(cell, row)) for row in (self.columns, *self.rows)]
         sizes, gap = _fit([max(map(cell_len, column)) for column in zip(*grid, strict=True)], right)
         rule = ("─" * size for size in sizes)
         lines = [(gap * " ").join(map(_place, row, sizes, right)).rstrip() for row in grid]
         lines.insert(1, (gap * " ").join(rule))
-        title, *notes = (textwrap.fill(cell(words), WIDTH) for words in (self.title, *self.notes))
-        return "\n".join([*filter(None, [title]), *lines, *([""] if notes else []), *notes])
+        notes = list(map(paragraph, self.notes))
+        title = [paragraph(self.title)] if self.title else []
+        return "\n".join([*title, *lines, *([""] if notes else []), *notes])
 
     def html(self) -> str:
         """Return the table as an HTML fragment."""
         sides = ["right" if numeric else "left" for numeric in self._numeric()]
         styles = [f' style="padding:0.2em 0.6em;text-align:{side}"' for side in sides]
-        head = "".join(f"<th{a}>{escape(name)}</th>" for a, name in zip(styles, self.columns, strict=True))
+        head = "".join(f"<th{a}>{html_text(name)}</th>" for a, name in zip(styles, self.columns, strict=True))
         body = "".join(
             "<tr>"
-            + "".join(f"<td{a}>{escape(cell(v))}</td>" for a, v in zip(styles, row, strict=True))
+            + "".join(f"<td{a}>{html_text(cell(v))}</td>" for a, v in zip(styles, row, strict=True))
             + "</tr>"
             for row in self.rows[:_HTML_ROWS]
         )
-        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        caption = f"<caption>{html_text(self.title)}</caption>" if self.title else ""
         more = len(self.rows) - _HTML_ROWS
         cut = [f"… and {more} more rows"] if more > 0 else []
-        notes = "".join(f"<p>{escape(note)}</p>" for note in [*cut, *self.notes])
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        notes = "".join(f"<p>{html_text(note)}</p>" for note in [*cut, *self.notes])
+        table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div {_NO_FORMULAS}>{table}{notes}</div>"
 
     def records(self) -> list[dict[str, object]]:
         """Return every row as a mapping from its column.
@@ -98,4 +105,40 @@ def cell(value: object) -> str:
         if math.isinf(value):
             return "∞" if value > 0 else "-∞"
         return f"{value:#.4g}".rstrip(".") if abs(value) >= 1 else f"{value:.4g}"
-    return "".join(letter if letter.isprintable() else " " for letter in str(value))
+    return plain(str(value))
+
+
+def plain(text: str) -> str:
+    r"""Return text on one line, with a space for every character that a terminal obeys instead of showing it.
+
+    These are control characters, line ends, and the marks that turn the direction of writing.
+
+    Examples
+    --------
+    >>> plain("red\x1b[0m\n\u202egreen")
+    'red [0m  green'
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def paragraph(text: str) -> str:
+    """Return a sentence for a terminal: plain, in lines of at most 80 columns."""
+    return textwrap.fill(plain(text), WIDTH)
+
+
+def html_text(text: str) -> str:
+    """Return text as HTML shows it, for the inside of an element or of a quoted attribute.
+
+    Examples
+    --------
+    >>> html_text('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    return escape(plain(text))
+
+
+def html_paragraph(text: str) -> str:
+    """Return a sentence as a paragraph of HTML."""
+    return f"<p {_NO_FORMULAS}>{html_text(text)}</p>"

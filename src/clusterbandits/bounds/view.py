@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
 from clusterbandits.clusters import exceeds
-from clusterbandits.tables import WIDTH, Table, cell
+from clusterbandits.tables import Table, cell, paragraph
 
 if TYPE_CHECKING:
     from clusterbandits.bounds.cluster import ClusterBound
@@ -42,7 +41,7 @@ def summary(bound: RegretBound) -> str:
     ]
     head = f"Regret per log n, {bound.family.spec} rewards, best mean {cell(bound.best_mean)}"
     lines = [f"  {name:<12}{cell(rate):>9}   {meaning}" for name, rate, meaning in rows]
-    return "\n".join([head, *lines, textwrap.fill(_verdict(bound), WIDTH)])
+    return "\n".join([head, *lines, paragraph(_verdict(bound))])
 
 
 def _verdict(bound: RegretBound) -> str:

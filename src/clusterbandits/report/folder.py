@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from clusterbandits.files import made_folder, whole_file
 from clusterbandits.report.page import Page, Section, render_page
 from clusterbandits.report.picture import Picture, save_picture
+from clusterbandits.tables import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 PAGE = "index.html"
 _OURS = {".svg", ".png", ".csv", ".parquet"}
+#: How a cell begins that a spreadsheet computes, in narrow and in wide letters.
+_FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def write_folder(
@@ -23,7 +26,8 @@ def write_folder(
 ) -> None:
     """Write index.html, pictures, tables and texts into a folder, each whole or not at all.
 
-    Pictures and tables that an earlier report left behind are removed.
+    Pictures and tables that an earlier report left behind are removed. CSV files are for spreadsheets, and
+    have text as ``csv_text`` writes it; Parquet files have it unchanged.
 
     Parameters
     ----------
@@ -58,7 +62,24 @@ def _save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
         whole_file(folder / f"{name}.csv") as unfinished,
         unfinished.open("w", encoding="utf-8", newline="") as file,
     ):
-        frame.to_csv(file, index=False)
+        _inert(frame).to_csv(file, index=False)
+
+
+def _inert(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose texts are no formulas to a spreadsheet."""
+    return frame.map(lambda value: csv_text(value) if isinstance(value, str) else value)
+
+
+def csv_text(text: str) -> str:
+    """Return plain text for a cell that spreadsheets show: behind an apostrophe where it would be a formula.
+
+    Examples
+    --------
+    >>> csv_text("=1+1"), csv_text(" @SUM(A1)"), csv_text("kl-ucb")
+    ("'=1+1", "' @SUM(A1)", 'kl-ucb')
+    """
+    given = plain(text)
+    return f"'{given}" if given.lstrip().startswith(_FORMULAS) else given
 
 
 def _remove_others(folder: Path, names: set[str]) -> None:

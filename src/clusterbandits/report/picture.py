@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 from clusterbandits.errors import UnwritableFileError
 from clusterbandits.files import whole_file
 from clusterbandits.report.style import METADATA, render
+from clusterbandits.tables import plain
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Picture:
 
 def picture(figure: Figure, name: str, alt: str) -> Picture:
     """Return a figure as a picture."""
-    return Picture(name, alt, render(figure, "svg").decode(), render(figure, "png"))
+    return Picture(name, plain(alt), render(figure, "svg").decode(), render(figure, "png"))
 
 
 def save_picture(drawing: Picture, folder: str | os.PathLike[str]) -> tuple[Path, Path]:

@@ -240,7 +240,7 @@ def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     heads = [place - 1 for place, first in zip(places.tolist(), _firsts(view), strict=True) if first]
-    clusters = list(dict.fromkeys(view.clusters))
+    clusters = [name for name, first in zip(view.clusters, _firsts(view), strict=True) if first]
     room = _room(view) - _BESIDE_NAMES
     names = [shortened(text, room, "bold") for text in clusters]
     if _named(view):

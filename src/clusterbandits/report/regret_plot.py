@@ -14,6 +14,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from clusterbandits.files import whole_file
 from clusterbandits.report.picture import check_picture_file
+from clusterbandits.report.sheet import clipped
 from clusterbandits.report.style import BOUND_STYLES, dress, looks, render, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.validate import between
@@ -172,7 +173,7 @@ def _legend(axes: Axes, handles: list[Line2D], letters: float) -> None:
 
 
 def _folded(label: str) -> str:
-    return textwrap.fill(label, _LETTERS_A_LINE)
+    return textwrap.fill(clipped(label), _LETTERS_A_LINE)
 
 
 def save_regret_plot(

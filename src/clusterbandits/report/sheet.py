@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import textwrap
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D
 
 from clusterbandits.report.style import LETTERS, any_letters
+from clusterbandits.tables import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +35,10 @@ _ROUNDING = 1e-6
 #: From the axes to the legend: ticks, their numbers, and what the axis shows.
 _BETWEEN = 10.5
 _MILLIMETRES_A_POINT = 25.4 / 72
+#: Longer texts are cut before anything is measured.
+_MOST_LETTERS = 300
+#: No letter is narrower, but for marks that stand on others.
+_NARROWEST = 0.7
 
 
 @dataclass(frozen=True)
@@ -136,9 +142,9 @@ def _place(figure: Figure, one: _Placed, top: float) -> None:
 
 
 def write(figure: Figure, x: float, y: float, text: str, **keywords: Any) -> None:
-    """Write into a figure at so many millimetres from its left and lower edges, dollars and all."""
+    """Write text as it is into a figure, at so many millimetres from its left and lower edges."""
     place = {"transform": millimetres(figure), "va": "center_baseline", "parse_math": False}
-    figure.text(x, y, text, **(place | keywords))
+    figure.text(x, y, plain(text), **(place | keywords))
 
 
 def millimetres(figure: Figure) -> Any:
@@ -148,7 +154,7 @@ def millimetres(figure: Figure) -> Any:
 
 def text_width(text: str, weight: str = "normal") -> float:
     """Return how many millimetres a line of text takes."""
-    return _width(text, weight) * _MILLIMETRES_A_POINT
+    return _width(plain(text), weight) * _MILLIMETRES_A_POINT
 
 
 @functools.lru_cache(maxsize=4096)
@@ -159,29 +165,39 @@ def _width(text: str, weight: str) -> float:
 
 
 def folded(text: str, room: float, weight: str = "normal") -> list[str]:
-    """Return text as lines that fit into so many millimetres.
+    """Return plain text as lines that fit into so many millimetres.
 
     Examples
     --------
     >>> folded("regret against rounds", 20)
     ['regret against', 'rounds']
     """
-    for letters in range(max(1, len(text)), 1, -1):
-        lines = textwrap.wrap(text, letters)
+    given = clipped(text)
+    most = min(len(given), int(room / _NARROWEST))
+    for letters in range(max(1, most), 1, -1):
+        lines = textwrap.wrap(given, letters)
         if all(text_width(line, weight) <= room for line in lines):
             return lines
-    return textwrap.wrap(text, 1)
+    return textwrap.wrap(given, 1)
+
+
+def clipped(text: str) -> str:
+    """Return plain text of at most 300 letters."""
+    given = plain(text)
+    return given if len(given) <= _MOST_LETTERS else given[: _MOST_LETTERS - 1] + "…"
 
 
 def shortened(text: str, room: float, weight: str = "normal") -> str:
-    """Return text, cut where it is wider than so many millimetres.
+    """Return plain text, cut where it is wider than so many millimetres.
 
     Examples
     --------
     >>> shortened("red", 20), shortened("Spring campaign in the north", 20)
     ('red', 'Spring cam…')
     """
-    if text_width(text, weight) <= room + _ROUNDING:
-        return text
-    cut = (text[:k].rstrip() + "…" for k in range(len(text) - 1, 0, -1))
-    return next((one for one in cut if text_width(one, weight) <= room), "…")
+    given = clipped(text)
+    if text_width(given, weight) <= room + _ROUNDING:
+        return given
+    cuts = [given[:k].rstrip() + "…" for k in range(len(given))]
+    fitting = bisect.bisect_right(cuts, room, key=lambda one: text_width(one, weight))
+    return cuts[max(0, fitting - 1)]

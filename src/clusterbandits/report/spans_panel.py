@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import WIDTH, Entry, panel, text_width
+from clusterbandits.report.sheet import WIDTH, Entry, panel, shortened, text_width
 from clusterbandits.report.style import (
     BLUE,
     GREEN,
@@ -104,10 +104,18 @@ class SpanRow:
     @property
     def text(self) -> str:
         """The cluster as the picture calls it."""
-        span = f"{self.name}: span {cell(round(self.high - self.low, 12))}"
+        return f"{self.name}{self._numbers}"
+
+    @property
+    def _numbers(self) -> str:
+        span = f": span {cell(round(self.high - self.low, 12))}"
         if self.width is None:
             return span
         return f"{span}, width {cell(self.width)}{' is too small' if self.violated else ''}"
+
+    def heading(self, room: float) -> str:
+        """Return the same in so many millimetres; a long name is cut, the numbers are not."""
+        return shortened(self.name, room - text_width(self._numbers, "bold"), "bold") + self._numbers
 
 
 def span_rows(
@@ -235,7 +243,7 @@ def _draw(row: SpanRow, axes: Axes, top: float, form: _Row, look: dict[str, Any]
     axes.text(
         0.03,
         top + form.words,
-        row.text,
+        row.heading(0.97 * (WIDTH - 2 * _LEFT)),
         transform=axes.get_yaxis_transform(),
         va="center_baseline",
         weight="bold",
@@ -254,7 +262,8 @@ def _label(row: SpanRow, axes: Axes, y: float) -> None:
     scale = (WIDTH - 2 * _LEFT) / (high - low)
     reached = -math.inf
     for mean in np.unique(row.means):
-        text = ", ".join(row.labels[k] for k in np.flatnonzero(row.means == mean))
+        labels = ", ".join(row.labels[k] for k in np.flatnonzero(row.means == mean))
+        text = shortened(labels, WIDTH - 2 * _LEFT)
         half = text_width(text) / 2
         # Above its arm, unless the picture ends before the label does.
         ends = half + 0.5 - _LEFT, WIDTH - _LEFT - half - 0.5

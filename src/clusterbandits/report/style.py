@@ -148,7 +148,8 @@ def settings(letters: float = LETTERS) -> AbstractContextManager[None]:
 def any_letters() -> Iterator[None]:
     """Let names have letters that the font lacks: SVG shows them in the reader's own font."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
+        warnings.filterwarnings("ignore", message=r"(?s)Glyph \d+ .* missing from font")
+        warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support \w+ natively")
         yield
 
 

@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from clusterbandits.report.picture import Picture, picture
 from clusterbandits.report.sheet import Entry, panel, text_width
 from clusterbandits.report.style import dress, looks, number_text, regret_text, settings
+from clusterbandits.tables import plain
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _named(sweep: Sweep, top: float | None) -> str:
 
 def _scale(axes: Axes, told: Sequence[str], axis: str) -> None:
     crowded = max(map(text_width, told)) > _ACROSS / len(told)
-    names = [str(k + 1) for k in range(len(told))] if crowded else told
+    names = [str(k + 1) for k in range(len(told))] if crowded else list(map(plain, told))
     axes.set_xticks(range(len(told)), names, parse_math=False)
     axes.set_xlim(-0.5, len(told) - 0.5)
     axes.set_xlabel(f"{axis}, by their number" if crowded else axis)

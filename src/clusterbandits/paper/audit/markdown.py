@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterbandits.paper.summary import overview
-from clusterbandits.report.markdown import markdown_table
+from clusterbandits.report.markdown import Markdown, markdown_table
 from clusterbandits.tables import Table
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def audit_markdown(entries: Sequence[Entry], evidence: Evidence) -> str:
     paid = [overview(played, [evidence.figure(one) for one in played])] if played else []
     summary = Table(
         ("claim", "where", "verdict"),
-        tuple((f"[{e.claim.says}](#{e.claim.key})", e.claim.where, _strong(e)) for e in entries),
+        tuple((Markdown(f"[{e.claim.says}](#{e.claim.key})"), e.claim.where, _strong(e)) for e in entries),
     )
     parts = [
         "# The audit: every checkable claim of the paper",
@@ -48,5 +48,5 @@ def _entry(entry: Entry) -> str:
     return "\n\n".join(parts)
 
 
-def _strong(entry: Entry) -> str:
-    return f"**{entry.finding.verdict}**"
+def _strong(entry: Entry) -> Markdown:
+    return Markdown(f"**{entry.finding.verdict}**")

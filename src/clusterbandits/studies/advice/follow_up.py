@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterbandits.serial import number_text
+from clusterbandits.studies.tables import TABLES
+from clusterbandits.tables import plain
+from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
     from clusterbandits.studies.advice.advice import Advice
@@ -49,21 +53,21 @@ def study_text(advice: Advice, table: Path, study: Path) -> str:
     groups = { "x" = 0, "y" = 0 }
     ...
     """
-    path = Path(os.path.relpath(table, study.parent)).as_posix()
+    path, name = _table_path(table, study), plain(table.stem).strip() or "history"
     said = f"Recommended: {advice.recommended}. {advice.reason}"
-    widths = ", ".join(f"{_text(name)} = {_number(width)}" for name, width in advice.widths.items())
-    return f"""# Made by: clusterbandits advise. Run it:  clusterbandits run {study.name}
-{textwrap.fill(said, _WIDE, initial_indent="# ", subsequent_indent="# ")}
+    widths = ", ".join(f"{toml_text(name)} = {_number(width)}" for name, width in advice.widths.items())
+    return f"""# Made by: clusterbandits advise. Run it:  clusterbandits run {plain(shlex.quote(study.name))}
+{textwrap.fill(plain(said), _WIDE, initial_indent="# ", subsequent_indent="# ")}
 
-title = {_text(f"What {table.stem} advises")}
+title = {toml_text(f"What {name} advises")}
 horizon = {advice.game.horizon}
 runs = {_RUNS}
 seed = {advice.game.seed}
 policies = {json.dumps(list(_POLICIES))}
 
 [[instances]]
-name = {_text(table.stem)}
-table = {_text(path)}
+name = {toml_text(name)}
+table = {toml_text(path)}
 
 # Safe with {advice.confidence:g} confidence.
 [[instances.widths]]
@@ -76,9 +80,25 @@ groups = {{ {widths} }}
 """
 
 
-def _text(value: object) -> str:
-    """Return a text as TOML writes it; JSON's way is one of them."""
-    return json.dumps(str(value), ensure_ascii=False)
+def _table_path(table: Path, study: Path) -> str:
+    """Return the path of the table as the study names it: not by the name of a bundled table."""
+    path = Path(os.path.relpath(table, study.parent)).as_posix()
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise invalid("table", "advise --study", "a file whose path is text in UTF-8", path) from None
+    return f"./{path}" if path in TABLES else path
+
+
+def toml_text(value: object) -> str:
+    r"""Return text as TOML writes it: as JSON does, and without DEL, which JSON leaves as it is.
+
+    Examples
+    --------
+    >>> print(toml_text('a "b" \\ \n \x7f'))
+    "a \"b\" \\ \n \u007f"
+    """
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _number(width: float) -> str:

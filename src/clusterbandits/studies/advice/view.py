@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import textwrap
-from html import escape
 from typing import TYPE_CHECKING
 
 from clusterbandits.simulation.statistics import count_text, plus_minus
-from clusterbandits.tables import WIDTH, Table, cell
+from clusterbandits.tables import Table, cell, html_paragraph, paragraph
 
 if TYPE_CHECKING:
     from clusterbandits.studies.advice.advice import Advice
@@ -27,14 +25,14 @@ def text(advice: Advice) -> str:
 
 def html(advice: Advice) -> str:
     """Return the same for a notebook."""
-    head = escape(recommendation(advice)).replace("\n", " ")
-    return f"<p>{head}</p>{group_table(advice).html()}{candidate_table(advice).html()}"
+    head = html_paragraph(recommendation(advice))
+    return f"{head}{group_table(advice).html()}{candidate_table(advice).html()}"
 
 
 def recommendation(advice: Advice) -> str:
     """Return what to take, and why."""
     widths = "" if advice.recommended == advice.candidates[0].policy else " with the safe widths below"
-    return textwrap.fill(f"Take {advice.recommended}{widths}. {advice.reason}", WIDTH)
+    return paragraph(f"Take {advice.recommended}{widths}. {advice.reason}")
 
 
 def group_table(advice: Advice) -> Table:

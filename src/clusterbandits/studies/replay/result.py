@@ -11,7 +11,7 @@ from scipy import stats
 
 from clusterbandits.simulation.statistics import count_text, plus_minus
 from clusterbandits.studies.replay.trust import unnoticed
-from clusterbandits.tables import Table, cell
+from clusterbandits.tables import Table, cell, plain
 from clusterbandits.validate import invalid
 from clusterbandits.wording import listed
 
@@ -207,7 +207,8 @@ class ReplayResult:
 
     def __repr__(self) -> str:
         episodes = count_text(self.means.shape[1], "episode")
-        return f"<ReplayResult: {', '.join(self.labels)}, {episodes} of {count_text(self.rounds, 'round')}>"
+        labels = plain(", ".join(self.labels))
+        return f"<ReplayResult: {labels}, {episodes} of {count_text(self.rounds, 'round')}>"
 
     def __str__(self) -> str:
         return self.table().text()

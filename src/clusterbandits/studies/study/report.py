@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.simulation.statistics import count_text
@@ -18,7 +16,7 @@ from clusterbandits.studies.study.summary import (
     overview_table,
     summary_frame,
 )
-from clusterbandits.tables import WIDTH, Table
+from clusterbandits.tables import Table, html_paragraph, paragraph, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,20 +64,16 @@ class StudyReport:
 
     def __repr__(self) -> str:
         many = count_text(len(self.summaries), "instance")
-        return f"<StudyReport: {self.study.title}, {many}, {count_text(self.runs, 'run')}>"
+        return f"<StudyReport: {plain(self.study.title)}, {many}, {count_text(self.runs, 'run')}>"
 
     def __str__(self) -> str:
-        pages = [
-            part.text() if isinstance(part, Table) else textwrap.fill(part, WIDTH) for part in self._parts()
-        ]
+        pages = [part.text() if isinstance(part, Table) else paragraph(part) for part in self._parts()]
         kept = f"{count_text(self.stored, 'run')} were stored already" if self.stored else "none was stored"
         played = f"Played {count_text(self.runs - self.stored, 'run')}; {kept}."
-        return "\n\n".join([*pages, f"{played}\nThe report: {self.page}"])
+        return "\n\n".join([*pages, f"{played}\nThe report: {plain(str(self.page))}"])
 
     def _repr_html_(self) -> str:
-        parts = [
-            part.html() if isinstance(part, Table) else f"<p>{escape(part)}</p>" for part in self._parts()
-        ]
+        parts = [part.html() if isinstance(part, Table) else html_paragraph(part) for part in self._parts()]
         return "".join(parts)
 
     def _parts(self) -> Iterator[Table | str]:

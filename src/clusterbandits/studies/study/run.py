@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,7 +139,7 @@ def _write(report: StudyReport, sections: Sequence[Section]) -> None:
     page = Page(
         title=study.title,
         lead=study.note,
-        command=f"clusterbandits run {study.name}.toml",
+        command=f"clusterbandits run {shlex.quote(f'{study.name}.toml')}",
         sections=(overview, *drawn, *sections),
     )
     frames = {"summary": report.frame(), "curves": report.curves()}

@@ -38,6 +38,8 @@ _HIGHEST = 3.0
 _MOST_GROUPS = 24
 _MOST_ARMS = 200
 _MOST_CURVES = 8
+#: Letters of a name in the names of files.
+_SHORT = 40
 
 
 def case_section(place: int, finished: Finished, summary: CaseSummary) -> Section:
@@ -124,7 +126,7 @@ def family_section(place: int, name: str, family: Sequence[CaseSummary]) -> Sect
     """Return all drawn problems of one kind."""
     regrets = family_regrets(family)
     base = family[0].base["policy"]
-    key = f"drawn-{place + 1}-{re.sub(r'[^A-Za-z0-9]+', '-', name)}"
+    key = f"drawn-{place + 1}-{re.sub(r'[^A-Za-z0-9]+', '-', name)[:_SHORT]}"
     pictures = []
     if ratio_rows(regrets, base):
         pictures.append(ratio_panel(regrets, base, name=key, title=f"{name}: all instances"))
