@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import hashlib
 import os
 import re
 import shutil
@@ -21,6 +20,8 @@ import numba
 import numba.extending
 import platformdirs
 
+from clusterbandits.fingerprint import sources, versions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,8 +32,6 @@ F = TypeVar("F")
 #: Where kernels live; a module with ``@kernel`` outside these is a mistake.
 KERNEL_ROOMS = ("compiled.py", "families", "policies", "simulation")
 _IS_KERNEL = re.compile(r"^(@\w*kernel|def \w*kernel)\b", re.MULTILINE)
-_IMPORT = re.compile(r"^\s*from (clusterbandits[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-_NAME = re.compile(r"\w+")
 
 
 _OPTIONS = {"error_model": "numpy", "nogil": True}
@@ -116,25 +115,7 @@ def _writable(folder: Path) -> bool:
 
 
 def source_key() -> str:
-    """Return a hash of every source file that kernels are made of: theirs, and what those import."""
-    package = Path(__file__).parent
-    found = {path for path in _kernel_rooms(package) if _IS_KERNEL.search(path.read_text(encoding="utf-8"))}
-    waiting = list(found)
-    while waiting:
-        text = waiting.pop().read_text(encoding="utf-8")
-        for module, names in _IMPORT.findall(text):
-            base = package.joinpath(*module.split(".")[1:])
-            parts = [base.with_suffix(".py"), *(base / f"{name}.py" for name in _NAME.findall(names))]
-            new = {part for part in parts if part.is_file()} - found
-            found |= new
-            waiting += new
-    digest = hashlib.sha256()
-    for file in sorted(found):
-        digest.update(file.relative_to(package).as_posix().encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _kernel_rooms(package: Path) -> list[Path]:
-    places = [package / room for room in KERNEL_ROOMS]
-    return [file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])]
+    """Return a hash of all that decides compiled code: kernels, what they import, and who compiles them."""
+    texts = sources().texts
+    rooms = [name for name in texts if name.partition("/")[0] in KERNEL_ROOMS]
+    return sources().hash([name for name in rooms if _IS_KERNEL.search(texts[name])], *versions().values())

@@ -7,6 +7,7 @@ import pytest
 
 from clusterbandits import InvalidInputError
 from clusterbandits.errors import UnwritableFileError
+from clusterbandits.fingerprint import fingerprint
 from clusterbandits.paper.settings import MANIFEST, PaperSettings, claim_folder
 
 
@@ -57,12 +58,19 @@ def test_other_settings_are_refused_by_name(tmp_path: Path, other: PaperSettings
     assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST]
 
 
-def test_runs_of_other_kernels_are_refused(tmp_path: Path) -> None:
-    claim_folder(tmp_path, PaperSettings())
+def test_a_folder_remembers_what_began_it(tmp_path: Path) -> None:
+    assert claim_folder(tmp_path, PaperSettings()) == fingerprint()
     data = json.loads((tmp_path / MANIFEST).read_text())
-    (tmp_path / MANIFEST).write_text(json.dumps(data | {"kernels": "0" * 16}))
-    with pytest.raises(InvalidInputError, match="same kernels"):
+    begun = {**fingerprint(), "sources": "0" * 16}
+    (tmp_path / MANIFEST).write_text(json.dumps(data | {"fingerprint": begun}))
+    assert claim_folder(tmp_path, PaperSettings()) == begun
+    del data["fingerprint"]
+    (tmp_path / MANIFEST).write_text(json.dumps(data))
+    with pytest.raises(InvalidInputError, match="is that of a report"):
         claim_folder(tmp_path, PaperSettings())
+    earlier = {**data, "format": "clusterbandits paper 1", "kernels": "0" * 16}
+    (tmp_path / MANIFEST).write_text(json.dumps(earlier))
+    assert claim_folder(tmp_path, PaperSettings()) == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": "another"}', "\x00"])

@@ -15,7 +15,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.cli.main import run
-from clusterbandits.simulation.fingerprint import fingerprint
+from clusterbandits.fingerprint import fingerprint
 from clusterbandits.simulation.machines import MachinesError, dask_executor
 from tests.simulation.dask_cluster import DaskCluster
 

@@ -60,9 +60,9 @@ def reproduce(
     executor
         Who plays, instead of threads of this process.
     """
-    claim_folder(folder, settings)
+    begun = claim_folder(folder, settings)
     programme = Programme(settings)
-    play = Play(programme.games(), folder, listener, executor)
+    play = Play(programme.games(), folder, listener, executor, begun)
     evidence = Evidence(programme, play.results)
     learners = [] if executor is not None else [game.learner() for game in programme.games()]
     with compiled_aside(kinds_of(learners, settings.horizon)), _Artist(evidence) as artist:
