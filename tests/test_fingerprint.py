@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import subprocess
 import sys
 import time
@@ -130,8 +131,8 @@ def test_sources_are_those_that_were_read_first(tmp_path: Path) -> None:
 def test_another_last_digit_is_another_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     before = module._arithmetic()
     assert module._arithmetic() == before == fingerprint()["arithmetic"]
-    exact = module.math.log1p
-    monkeypatch.setattr(module.math, "log1p", lambda x: exact(x) + (x == 1.0) * 2.0**-53)
+    exact = math.log1p
+    monkeypatch.setattr(math, "log1p", lambda x: exact(x) + (x == 1.0) * 2.0**-53)
     assert module._arithmetic() != before
 
 
