@@ -113,7 +113,7 @@ def _full_disk(rng: Rng, folder: Path) -> Counter[str]:
 
 
 def _read_only(rng: Rng, folder: Path) -> Counter[str]:
-    """Call a command on a disk that cannot be written and holds nothing, a part of a store, or a whole one."""
+    """Call a command on a read-only disk, without a store, with a part of one, or a whole one."""
     with _disk(folder, "size=64m") as there:
         if not there:
             return Counter({"no disks here": 1})

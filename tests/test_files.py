@@ -352,6 +352,8 @@ def test_a_folder_that_cannot_be_marked_is_not_left_behind(
         patched.setattr(os, "link", refuse)
         with pytest.raises(cb.UnwritableFileError, match="no space left on device"):
             claimed_folder(folder, "mark", "mine")
+    with pytest.raises(UnicodeEncodeError):
+        claimed_folder(folder, "mark", "\ud800")
     assert names(tmp_path) == []
     assert claimed_folder(folder, "mark", "mine") == []
     assert claimed_folder(folder, "mark", "other") == ["mark"]

@@ -91,6 +91,8 @@ def plain(function: F) -> F:
 @functools.cache
 def cache_folder() -> Path | None:
     """Return a folder for compiled kernels that can be written, or None where there is none."""
+    if not Path(__file__).is_file():
+        return None  # In a zip file: Numba keeps code only for sources that are files.
     base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_path("clusterbandits")
     folder = Path(base) / f"kernels-{source_key()}"
     if _writable(folder):

@@ -160,7 +160,7 @@ def claimed_folder(folder: Path, mark: str, text: str) -> list[str]:
     try:
         with whole_file(folder / mark, replace=False) as unfinished:
             unfinished.write_text(text, encoding="utf-8")
-    except UnwritableFileError as error:
+    except BaseException as error:
         if isinstance(error.__cause__, FileExistsError):
             return made_folder(folder)
         _remove_folders(made)

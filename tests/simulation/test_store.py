@@ -396,6 +396,14 @@ def plan_without(key: str) -> Callable[[dict[str, Any]], object]:
     return lambda data: {**data, "plan": {name: value for name, value in data["plan"].items() if name != key}}
 
 
+def relabel(label: str) -> Callable[[dict[str, Any]], object]:
+    def change(data: dict[str, Any]) -> object:
+        data["plan"]["policies"][0]["label"] = label
+        return data
+
+    return change
+
+
 BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     "a list": lambda data: [data],
     "a number": lambda _: 5,
@@ -415,6 +423,7 @@ BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     },
     "plan.runs 10**30": planned(runs=10**30),
     "plan.checkpoints turned": planned(checkpoints=[500, 100, 10]),
+    "plan.policies with half a character": relabel("\ud800"),
     "plan.more": planned(more=1),
     "plan a number": lambda data: {**data, "plan": 5},
     "plan a list": lambda data: {**data, "plan": [data["plan"]]},

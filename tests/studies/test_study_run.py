@@ -18,12 +18,14 @@ import pandas as pd
 import pytest
 
 import clusterbandits as cb
+from clusterbandits.fingerprint import fingerprint
 from clusterbandits.paper.figures import FIGURES, Figure, Widths
 from clusterbandits.paper.play import Play
 from clusterbandits.paper.programme import Programme
 from clusterbandits.paper.settings import PaperSettings
 from clusterbandits.report.page import Section
 from clusterbandits.studies.study.examples import example_text
+from clusterbandits.studies.study.games import case_games
 from clusterbandits.studies.study.play import StudyPlay, StudyProgress
 from clusterbandits.studies.study.run import StudyReport, run_study
 from clusterbandits.studies.study.study import Study, parse_study
@@ -203,6 +205,16 @@ def test_another_seed_is_played_anew_beside_the_first(
     back = run_study(small(), folder)
     assert back.stored == back.runs
     assert reported(folder)["data/summary.csv"] == reported(undisturbed[0])["data/summary.csv"]
+
+
+@pytest.mark.parametrize("name", ["sources", "numpy", "arithmetic"])
+def test_what_decides_bits_decides_the_folder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (before, *_) = case_games(small(), small().cases[0])
+    folder = before.folder
+    assert folder == before.folder
+    other = {**fingerprint(), name: "other"}
+    monkeypatch.setattr("clusterbandits.studies.study.games.fingerprint", lambda: other)
+    assert before.folder != folder
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -205,6 +205,7 @@ def read_store(folder: Path) -> Store:
     manifest = _read_manifest(folder)
     try:
         plan = Plan.of_dict(manifest["plan"])
+        store = Store(folder, plan, manifest)
         given = "one that was edited" if differing(json.loads(plan.to_json()), manifest["plan"]) else ""
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         given = shown(Described(error))
@@ -212,7 +213,7 @@ def read_store(folder: Path) -> Store:
         raise UnreadableFileError(
             f"The file '{folder / MANIFEST}' must hold the plan of its runs. Got {given} instead."
         )
-    return Store(folder, plan, manifest)
+    return store
 
 
 def _agrees(block: Block, played: Played, found: Mapping[Block, Played]) -> bool:
