@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import clusterbandits as cb
-from tests.processes import PATIENCE, command, started
+from tests.processes import ISOLATED, PATIENCE, can_isolate, command, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,6 @@ policies = ["kl-ucb", "ucb1"]
 [[instances]]
 means = [[0.3, 0.7], [0.5]]
 """
-_ISOLATED = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 #: Seconds that a command needs to start, and in which it is killed.
 _START, _KILLED_WITHIN = 0.3, 4.0
 
@@ -50,7 +49,7 @@ def _shared(rng: Rng, folder: Path) -> Counter[str]:
         running = []
         for _ in range(rng.integers(2, 4)):
             isolated = rng.random() < 0.5
-            prefix = _ISOLATED if isolated and _can_isolate() else []
+            prefix = ISOLATED if isolated and can_isolate() else []
             tried["in a container" if prefix else "no containers here" if isolated else "processes"] += 1
             running.append(stack.enter_context(_quiet([*prefix, *call])))
             time.sleep(rng.random() * 0.2)
@@ -71,7 +70,7 @@ def _shared(rng: Rng, folder: Path) -> Counter[str]:
 def _killed(rng: Rng, folder: Path) -> Counter[str]:
     """Kill a command a few times."""
     study = rng.random() < 0.3
-    call = _run(folder) if study else _simulate(folder / "store")
+    call = _run(folder, folder / "out") if study else _simulate(folder / "store")
     _kill_a_few_times(rng, call)
     if study:
         _check_report(call, folder / "out", _whole_study())
@@ -102,7 +101,7 @@ def _full_disk(rng: Rng, folder: Path) -> Counter[str]:
     with _disk(folder, f"size={4 * pages}k") as there:
         if not there:
             return Counter({"no disks here": 1})
-        call = _run(folder / "disk") if study else _simulate(folder / "disk" / "store")
+        call = _run(folder, folder / "disk" / "out") if study else _simulate(folder / "disk" / "store")
         refused = _ends(call)
         _mount("remount,size=64m", folder / "disk")
         if study:
@@ -176,12 +175,10 @@ def _simulate(store: Path) -> list[str]:
     return command("simulate", _MEANS, *what, "--workers", "1", "--store", str(store))
 
 
-def _run(folder: Path) -> list[str]:
-    folder.mkdir(exist_ok=True)
-    file = Path(tempfile.gettempdir()) / "clusterbandits-fuzz-study.toml"
-    if not file.exists():
-        file.write_text(_STUDY, encoding="utf-8")
-    return command("run", str(file), "--workers", "1", "--out", str(folder / "out"))
+def _run(folder: Path, out: Path) -> list[str]:
+    file = folder / "study.toml"
+    file.write_text(_STUDY, encoding="utf-8")
+    return command("run", str(file), "--workers", "1", "--out", str(out))
 
 
 def _paper(folder: Path) -> list[str]:
@@ -216,16 +213,6 @@ def _mount(options: str, place: Path, *what: str) -> bool:
 
 
 @functools.cache
-def _can_isolate() -> bool:
-    try:
-        return (
-            subprocess.run([*_ISOLATED, "true"], check=False, capture_output=True, timeout=60).returncode == 0
-        )
-    except OSError:
-        return False
-
-
-@functools.cache
 def _undisturbed() -> cb.Result:
     instance = cb.Instance([[0.3, 0.7], [0.5]])
     return cb.simulate(instance, ["kl-ucb", "ucb1"], _HORIZON, _RUNS)
@@ -234,7 +221,7 @@ def _undisturbed() -> cb.Result:
 @functools.cache
 def _whole_study() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        assert not _ends(_run(Path(folder)))
+        assert not _ends(_run(Path(folder), Path(folder) / "out"))
         return _report(Path(folder) / "out")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -14,6 +15,8 @@ from typing import Any
 
 #: Seconds that a process may take; compilation may be part of it.
 PATIENCE = 300.0
+#: Runs a program with process numbers of its own, as a container does.
+ISOLATED = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 #: Becomes the program that it is given, with SIGINT at its default. A job in the background starts with
 #: SIGINT ignored, as do all processes that it starts, and Python then installs no handler.
 _LAUNCHER = """
@@ -37,6 +40,17 @@ def started(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str
         watchdog.cancel()
         _kill(process)
         process.communicate(timeout=60)
+
+
+@functools.cache
+def can_isolate() -> bool:
+    """Tell whether this machine allows process numbers of their own."""
+    try:
+        return not subprocess.run(
+            [*ISOLATED, "true"], check=False, capture_output=True, timeout=60
+        ).returncode
+    except OSError:
+        return False
 
 
 def command(*arguments: str) -> list[str]:

@@ -18,7 +18,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.files import claimed_folder, sweep, whole_file
-from tests.processes import line, started
+from tests.processes import ISOLATED, can_isolate, line, started
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from clusterbandits.files import claimed_folder, sweep, whole_file
-from tests.processes import line, started
+from tests.processes import ISOLATED, can_isolate, line, started
 
 with whole_file(Path(sys.argv[1]) / "note.txt") as unfinished:
     unfinished.write_text("half", encoding="utf-8")
@@ -241,16 +241,6 @@ with whole_file(Path(sys.argv[1]) / "note.txt") as unfinished:
     sys.stdin.readline()
 """
 SWEEPER = "import sys, pathlib; from clusterbandits.files import sweep; sweep(pathlib.Path(sys.argv[1]))"
-ISOLATED = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
-
-
-def can_isolate() -> bool:
-    try:
-        return (
-            subprocess.run([*ISOLATED, "true"], check=False, capture_output=True, timeout=60).returncode == 0
-        )
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("isolated", ["nobody", "the writer", "the sweeper", "both"])
