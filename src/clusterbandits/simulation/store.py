@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -86,20 +87,19 @@ class Store:
         """Write a block, whole or not at all."""
         about = self._about(block) | {"alarms": played.alarms.tolist()}
         table = self._table(block, played.pulls).replace_schema_metadata({_KEY: to_json(about).encode()})
-        for attempt in range(_ATTEMPTS):
-            try:
-                return self._write(table, self._path(block))
-            except UnwritableFileError as error:
-                removed = isinstance(error.__cause__, FileNotFoundError) and self.folder.is_dir()
-                if not removed or attempt == _ATTEMPTS - 1:
-                    raise
-        return None
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+        self._write(self._path(block), sink.getvalue(), _ATTEMPTS)
 
-    @staticmethod
-    def _write(table: Any, path: Path) -> None:
-        # An open file: what pyarrow is given as a path may mean a URL or a partition to it.
-        with whole_file(path) as unfinished, unfinished.open("wb") as file:
-            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+    def _write(self, path: Path, data: Any, attempts: int) -> None:
+        try:
+            with whole_file(path) as unfinished:
+                unfinished.write_bytes(data)
+        except UnwritableFileError as error:
+            removed = isinstance(error.__cause__, FileNotFoundError) and self.folder.is_dir()
+            if not removed or attempts == 1:
+                raise
+            self._write(path, data, attempts - 1)
 
     def _about(self, block: Block) -> dict[str, Any]:
         return {"plan": self._key, "block": list(block)}
@@ -123,8 +123,7 @@ class Store:
 
     def _read(self, path: Path, policy: int, first: int) -> tuple[Block, Played]:
         try:
-            with path.open("rb") as file:
-                table = pq.read_table(file, page_checksum_verification=True)
+            table = _read_table(path)
             mark = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
             block = Block(policy, first, self._runs_of(table))
             alarms = self._alarms(mark.pop("alarms", None) if isinstance(mark, dict) else None, block)
@@ -214,6 +213,17 @@ def read_store(folder: Path) -> Store:
             f"The file '{folder / MANIFEST}' must hold the plan of its runs. Got {given} instead."
         )
     return store
+
+
+def _read_table(path: Path) -> Any:
+    """Return the table of a file, read by this thread alone.
+
+    Other functions of pyarrow take names such as ``file:x`` or ``run=3`` for more than names. They also read
+    in threads of their own, which can abort a process that exits at once.
+    """
+    with pa.OSFile(os.fsencode(path)) as file:
+        reader = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+        return reader.read(use_threads=False)
 
 
 def _agrees(block: Block, played: Played, found: Mapping[Block, Played]) -> bool:
