@@ -195,7 +195,8 @@ def _change(rng: Rng, holder: Any, key: Any) -> None:
     if isinstance(holder, dict) and rng.random() < 0.1:
         holder[f"{key}x"] = holder.pop(key)
         return
-    numbers = [value + 1, -value, value * 1.0, value * 2, value + 1e-9] if type(value) in {int, float} else []
+    number = type(value) in {int, float} and abs(value) < 1e300
+    numbers = [value + 1, -value, value * 1.0, value * 2, value + 1e-9] if number else []
     huge = [10**30, -(10**400), 1e308, float("inf"), float("nan"), 10**6, 2**63, 2**128]
     others = [None, True, False, "", "x", "inf", "\ud800", [], {}, [value], {"x": value}, 0, -1, 0.5]
     choices = [*numbers, *huge, *others, *([value[::-1], value * 2] if isinstance(value, list | str) else [])]
