@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,7 +10,7 @@ import numpy as np
 
 import clusterbandits
 from clusterbandits import policy
-from clusterbandits.compiled import source_key
+from clusterbandits.fingerprint import fingerprint
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.statistics import standard_error
 
@@ -91,8 +90,7 @@ def _short(value: float) -> float:
 
 def versions() -> dict[str, str]:
     """Return what the bits of a result depend on."""
-    libraries = {name: importlib.metadata.version(name) for name in ("numpy", "numba")}
-    return {"clusterbandits": clusterbandits.__version__, "sources": source_key(), **libraries}
+    return {"clusterbandits": clusterbandits.__version__, **fingerprint()}
 
 
 def cell_key(problem: Problem, name: str, settings: Settings, made_by: dict[str, str]) -> str:

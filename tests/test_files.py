@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import os
 import stat
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.files import whole_file
+from clusterbandits.files import claimed_folder, sweep, whole_file
+from tests.processes import ISOLATED, can_isolate, line, started
 
 
 @pytest.fixture
@@ -185,3 +190,185 @@ def test_two_writers_of_one_file_do_not_mix(tmp_path: Path) -> None:
         second.write_text("second", encoding="utf-8")
     assert path.read_text(encoding="utf-8") == "first" * 1000
     assert names(tmp_path) == ["note.txt"]
+
+
+def test_a_rename_is_on_disk_before_it_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "note.txt"
+    synced: list[tuple[bool, bool]] = []
+    sync = os.fsync
+
+    def watched(handle: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists()))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    with whole_file(path) as unfinished:
+        unfinished.write_text("done", encoding="utf-8")
+    assert synced == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_may_not_be_replaced(
+    tmp_path: Path, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise broken_disk(errno.EPERM)
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "note.txt"
+    for text in ("first", "second"):
+        refused = pytest.raises(cb.UnwritableFileError, match="Got 'file exists' instead")
+        with refused if path.exists() else contextlib.nullcontext() as caught:  # noqa: SIM117
+            with whole_file(path, replace=False) as unfinished:
+                unfinished.write_text(text, encoding="utf-8")
+        assert caught is None or isinstance(caught.value.__cause__, FileExistsError)
+        assert path.read_text(encoding="utf-8") == "first"
+        assert names(tmp_path) == ["note.txt"]
+        assert path.stat().st_nlink == 1
+
+
+#: Writes a file, says so, and waits to be ended.
+WRITER = """
+import sys
+from pathlib import Path
+from clusterbandits.files import claimed_folder, sweep, whole_file
+from tests.processes import ISOLATED, can_isolate, line, started
+
+with whole_file(Path(sys.argv[1]) / "note.txt") as unfinished:
+    unfinished.write_text("half", encoding="utf-8")
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
+SWEEPER = "import sys, pathlib; from clusterbandits.files import sweep; sweep(pathlib.Path(sys.argv[1]))"
+
+
+@pytest.mark.parametrize("isolated", ["nobody", "the writer", "the sweeper", "both"])
+def test_what_is_being_written_is_left_alone(tmp_path: Path, isolated: str) -> None:
+    """In any process, also of another container, whose process numbers mean nothing here."""
+    if isolated != "nobody" and not can_isolate():
+        pytest.skip("no process-number namespaces here")
+    writer = ISOLATED if isolated in {"the writer", "both"} else []
+    sweeper = ISOLATED if isolated in {"the sweeper", "both"} else []
+    sweeping = [*sweeper, sys.executable, "-c", SWEEPER, str(tmp_path)]
+    command = [*writer, sys.executable, "-c", WRITER, str(tmp_path)]
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert line(process) == "writing"
+        subprocess.run(sweeping, check=True, timeout=60)
+        assert [name.startswith(".unfinished-") for name in names(tmp_path)] == [True]
+        process.communicate("\n", timeout=60)
+    assert process.returncode == 0
+    assert names(tmp_path) == ["note.txt"]
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert line(process) == "writing"
+    assert len(names(tmp_path)) == 2
+    subprocess.run(sweeping, check=True, timeout=60)
+    assert names(tmp_path) == ["note.txt"]
+
+
+@pytest.mark.parametrize("days", [0, 2])
+@pytest.mark.parametrize("system", ["0123456789ab", "", "4242"])
+def test_files_of_another_system_are_removed_when_they_are_old(
+    tmp_path: Path, system: str, days: float
+) -> None:
+    """Its locks may not be seen here; earlier versions wrote a process number instead of a system."""
+    left = tmp_path / f".unfinished-{system}-0123456789abcdef.tmp"
+    left.touch()
+    then = time.time() - 86_400 * days
+    os.utime(left, (then, then))
+    sweep(tmp_path)
+    assert left.exists() is (days == 0)
+
+
+def test_an_old_file_that_is_locked_is_left_alone(tmp_path: Path) -> None:
+    with whole_file(tmp_path / "note.txt") as unfinished:
+        os.utime(unfinished, (0, 0))
+        sweep(tmp_path)
+        assert unfinished.exists()
+
+
+def test_where_there_are_no_locks_age_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise broken_disk(errno.ENOLCK)
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with whole_file(tmp_path / "note.txt") as unfinished:
+        sweep(tmp_path)
+        unfinished.write_text("done", encoding="utf-8")
+    assert names(tmp_path) == ["note.txt"]
+    with whole_file(tmp_path / "other.txt") as unfinished:
+        os.utime(unfinished, (0, 0))
+        sweep(tmp_path)
+        assert not unfinished.exists()
+        unfinished.write_text("done", encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [".unfinished-thesis.tex", ".unfinished-12-zz.tmp", ".unfinished-"])
+def test_names_that_only_look_alike_are_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    os.utime(tmp_path / name, (0, 0))
+    sweep(tmp_path)
+    assert names(tmp_path) == [name]
+
+
+def test_a_sweeper_between_creation_and_lock_costs_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
+    swept: list[str] = []
+
+    def late(handle: int, how: int) -> None:
+        if not swept:
+            swept.extend(names(tmp_path))
+            (tmp_path / swept[0]).unlink()
+        lock(handle, how)
+
+    monkeypatch.setattr("fcntl.flock", late)
+    with whole_file(tmp_path / "note.txt") as unfinished:
+        assert unfinished.name not in swept
+        unfinished.write_text("done", encoding="utf-8")
+    assert names(tmp_path) == ["note.txt"]
+
+
+def test_a_folder_that_cannot_be_marked_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "deep" / "down"
+
+    def refuse(*_: object, **__: object) -> None:
+        raise broken_disk(errno.ENOSPC)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", refuse)
+        with pytest.raises(cb.UnwritableFileError, match="no space left on device"):
+            claimed_folder(folder, "mark", "mine")
+    with pytest.raises(UnicodeEncodeError):
+        claimed_folder(folder, "mark", "\ud800")
+    assert names(tmp_path) == []
+    assert claimed_folder(folder, "mark", "mine") == []
+    assert claimed_folder(folder, "mark", "other") == ["mark"]
+    assert (folder / "mark").read_text(encoding="utf-8") == "mine"
+
+
+def test_of_many_that_claim_a_folder_one_marks_it(tmp_path: Path) -> None:
+    for trial in range(20):
+        ready = threading.Barrier(6)
+        found: dict[int, list[str]] = {}
+
+        def claim(
+            number: int,
+            folder: Path = tmp_path / str(trial),
+            ready: threading.Barrier = ready,
+            found: dict[int, list[str]] = found,
+        ) -> None:
+            ready.wait()
+            found[number] = claimed_folder(folder, "mark", str(number))
+
+        threads = [threading.Thread(target=claim, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        first = [number for number, had in found.items() if not had]
+        assert (tmp_path / str(trial) / "mark").read_text() == str(first[0])
+        assert [len(first), len(found)] == [1, 6]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import hashlib
 import os
 import re
 import shutil
@@ -21,6 +20,8 @@ import numba
 import numba.extending
 import platformdirs
 
+from clusterbandits.fingerprint import sources, versions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,8 +32,6 @@ F = TypeVar("F")
 #: Where kernels live; a module with ``@kernel`` outside these is a mistake.
 KERNEL_ROOMS = ("compiled.py", "families", "policies", "simulation")
 _IS_KERNEL = re.compile(r"^(@\w*kernel|def \w*kernel)\b", re.MULTILINE)
-_IMPORT = re.compile(r"^\s*from (clusterbandits[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-_NAME = re.compile(r"\w+")
 
 
 #: Whether kernels check every index and count references: for tests and fuzzers, several times slower.
@@ -99,6 +98,8 @@ def plain(function: F) -> F:
 @functools.cache
 def cache_folder() -> Path | None:
     """Return a folder for compiled kernels that can be written, or None where there is none."""
+    if not Path(__file__).is_file():
+        return None  # In a zip file: Numba keeps code only for sources that are files.
     base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_path("clusterbandits")
     folder = Path(base) / f"kernels-{source_key()}{'-checked' if CHECKED else ''}"
     if _writable(folder):
@@ -123,25 +124,7 @@ def _writable(folder: Path) -> bool:
 
 
 def source_key() -> str:
-    """Return a hash of every source file that kernels are made of: theirs, and what those import."""
-    package = Path(__file__).parent
-    found = {path for path in _kernel_rooms(package) if _IS_KERNEL.search(path.read_text(encoding="utf-8"))}
-    waiting = list(found)
-    while waiting:
-        text = waiting.pop().read_text(encoding="utf-8")
-        for module, names in _IMPORT.findall(text):
-            base = package.joinpath(*module.split(".")[1:])
-            parts = [base.with_suffix(".py"), *(base / f"{name}.py" for name in _NAME.findall(names))]
-            new = {part for part in parts if part.is_file()} - found
-            found |= new
-            waiting += new
-    digest = hashlib.sha256()
-    for file in sorted(found):
-        digest.update(file.relative_to(package).as_posix().encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _kernel_rooms(package: Path) -> list[Path]:
-    places = [package / room for room in KERNEL_ROOMS]
-    return [file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])]
+    """Return a hash of all that decides compiled code: kernels, what they import, and who compiles them."""
+    texts = sources().texts
+    rooms = [name for name in texts if name.partition("/")[0] in KERNEL_ROOMS]
+    return sources().hash([name for name in rooms if _IS_KERNEL.search(texts[name])], *versions().values())

@@ -1,28 +1,49 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and folders that are marked by what began them."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import os
+import re
 import secrets
+import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterbandits.errors import UnwritableFileError
 from clusterbandits.validate import invalid
 
+if sys.platform != "win32":
+    import fcntl
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-#: How the names of files that are being written begin; the number of the process follows.
+#: How the names of files that are being written begin; the running system's name and a random number follow.
 UNFINISHED = ".unfinished-"
+_OURS = re.compile(r"\.unfinished-([0-9a-f]*)-[0-9a-f]{16}\.tmp")
+#: Seconds after which a file that another system left unfinished is removed: its locks may not be seen here.
+ABANDONED = 86_400.0
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Lend the path of a temporary file that becomes ``path`` when the block ends without an error.
+def whole_file(path: Path, *, replace: bool = True) -> Iterator[Path]:
+    """Yield the path of a temporary file that becomes ``path`` when the block ends without an error.
 
-    What the file system refuses becomes one sentence.
+    The temporary file is locked until then, so that ``sweep`` knows that its writer is alive. What the file
+    system refuses becomes one sentence.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    replace
+        Whether to replace a file that exists already; otherwise that is an error, caused by a
+        ``FileExistsError``.
 
     Examples
     --------
@@ -34,19 +55,61 @@ def whole_file(path: Path) -> Iterator[Path]:
     ...     print(*(file.name for file in Path(folder).iterdir()))
     note.txt
     """
-    unfinished = path.with_name(f"{UNFINISHED}{os.getpid()}-{secrets.token_hex(8)}.tmp")
+    with contextlib.ExitStack() as after:
+        try:
+            unfinished = _begin(path.parent, after)
+            yield unfinished
+            with unfinished.open("rb+") as file:
+                os.fsync(file.fileno())
+            (os.replace if replace else _rename_new)(unfinished, path)
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise _unwritable("file", path, error) from error
+
+
+def _begin(folder: Path, after: contextlib.ExitStack) -> Path:
+    """Create and lock an unfinished file, which is removed and unlocked in the end."""
+    for _ in range(10):
+        unfinished = folder / f"{UNFINISHED}{_system()}-{secrets.token_hex(8)}.tmp"
+        handle = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        after.callback(os.close, handle)
+        after.callback(_remove, unfinished)
+        # Between these lines somebody may have taken it for one that a dead process left, and removed it.
+        if _lock(handle) is not False and os.fstat(handle).st_nlink:
+            break
+    return unfinished
+
+
+def _rename_new(unfinished: Path, path: Path) -> None:
+    """Rename a file unless there is one of that name, also if another process writes that one just now."""
     try:
-        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        yield unfinished
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        os.link(unfinished, path)
     except OSError as error:
-        reason = (error.strerror or "an error").lower()
-        raise UnwritableFileError(f"The file '{path}' must be writable. Got '{reason}' instead.") from error
+        if error.errno not in _NO_LINKS:
+            raise
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        unfinished.replace(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have a folder's names on disk, so that a power failure does not undo a rename."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return  # A folder that may be written but not read, or a system that opens no folders.
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}:
+            raise
     finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _unwritable(kind: str, path: Path, error: OSError) -> UnwritableFileError:
+    reason = (error.strerror or "an error").lower()
+    return UnwritableFileError(f"The {kind} '{path}' must be writable. Got '{reason}' instead.")
 
 
 def check_new_file(path: Path, parameter: str, owner: str) -> None:
@@ -60,33 +123,112 @@ def check_new_file(path: Path, parameter: str, owner: str) -> None:
 def made_folder(folder: Path) -> list[str]:
     """Make a folder where there is none; return the names of what is in it but for unfinished files.
 
-    What the file system refuses becomes one sentence.
+    Files that processes left unfinished when they died are removed. What the file system refuses becomes one
+    sentence.
     """
+    made: list[Path] = []
     try:
+        made += (one for one in (folder, *folder.parents) if not one.exists())
         folder.mkdir(parents=True, exist_ok=True)
+        for one in made:
+            _sync_folder(one.parent)
+        sweep(folder)
         names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
-        reason = (error.strerror or "an error").lower()
-        raise UnwritableFileError(
-            f"The folder '{folder}' must be writable. Got '{reason}' instead."
-        ) from None
+        _remove_folders(made)
+        raise _unwritable("folder", folder, error) from None
     return [name for name in names if not name.startswith(UNFINISHED)]
 
 
-def sweep(folder: Path) -> None:
-    """Remove what processes that are no longer there left unfinished in a folder."""
-    for path in folder.glob(f"{UNFINISHED}*"):
-        process = path.name.removeprefix(UNFINISHED).partition("-")[0]
-        if not (process.isdecimal() and _lives(int(process))):
-            with contextlib.suppress(OSError):
-                path.unlink()
+def claimed_folder(folder: Path, mark: str, text: str) -> list[str]:
+    """Make a folder where there is none, and mark it with a file if it is empty; return what it had before.
 
+    Of several processes that begin a folder at once, one marks it and the others find the mark. A folder that
+    cannot be marked is not left behind.
 
-def _lives(process: int) -> bool:
+    Parameters
+    ----------
+    folder
+        The folder.
+    mark, text
+        The name and the content of the file.
+    """
+    made = [one for one in (folder, *folder.parents) if not _exists(one)]
+    names = made_folder(folder)
+    if names:
+        return names
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        with whole_file(folder / mark, replace=False) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+    except BaseException as error:
+        if isinstance(error.__cause__, FileExistsError):
+            return made_folder(folder)
+        _remove_folders(made)
+        raise
+    return []
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return True  # Whatever it is, it was not made here.
+
+
+def _remove_folders(made: list[Path]) -> None:
+    """Remove folders, from the innermost on, as far as they are empty."""
+    for folder in made:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes that are no longer there left unfinished in a folder.
+
+    A living process holds a lock on what it writes. Within one running system, containers included, a lock is
+    always seen; from other machines that share the disk it may not be, so their files must be a day old, too.
+    """
+    for path in folder.glob(f"{UNFINISHED}*"):
+        name = _OURS.fullmatch(path.name)
+        if name:
+            # One that cannot be opened or removed is somebody else's to remove.
+            with contextlib.suppress(OSError):
+                _remove_abandoned(path, name[1])
+
+
+def _remove_abandoned(path: Path, system: str) -> None:
+    handle = os.open(path, os.O_RDWR)
+    try:
+        lock = _lock(handle)
+        old = time.time() - os.fstat(handle).st_mtime > ABANDONED
+        if (lock and system and system == _system()) or (lock is not False and old):
+            path.unlink()
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock a file until it is closed; False if somebody else has locked it, None where there are no locks."""
+    if sys.platform == "win32":
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         return False
-    except (OSError, OverflowError):
-        return True
+    except OSError:
+        return None
     return True
+
+
+@functools.cache
+def _system() -> str:
+    """Return a number that Linux draws when it starts, the same in all its containers; nothing elsewhere."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").replace("-", "")[:12]
+    except (OSError, ValueError):
+        return ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.cli.main import run
 from tests.cli.terminal import bar_of
+from tests.processes import command, started, wait_until
 
 PROBLEM = "0.3,0.7; 0.1,0.2,0.8"
 SMALL = ("simulate", PROBLEM, "--widths", "0.4,0.7", "--horizon", "1e4", "--runs", "6", "--seed", "3")
@@ -94,23 +93,11 @@ def test_bad_input_gets_one_sentence(
 
 def test_ctrl_c_shows_what_is_done(tmp_path: Path) -> None:
     store = tmp_path / "kept"
-    command = [
-        sys.executable,
-        "-m",
-        "clusterbandits",
-        "simulate",
-        PROBLEM,
-    ]
-    child = subprocess.Popen(
-        [*command, "--horizon", "1e12", "--runs", "1600", "--store", str(store)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while len(list(store.glob("*.parquet"))) < 2 and child.poll() is None:
-        time.sleep(0.05)
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    endless = command("simulate", PROBLEM, "--horizon", "1e12", "--runs", "1600", "--store", str(store))
+    with started(endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        wait_until(child, lambda: len(list(store.glob("*.parquet"))) >= 2)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
     assert child.returncode == 130
     assert err.startswith("Interrupted: ")
     assert out.startswith("Regret after 1e12 rounds")

@@ -16,6 +16,7 @@ import pytest
 import clusterbandits
 from clusterbandits import compiled
 from clusterbandits.families import calculus, law
+from clusterbandits.fingerprint import sources, versions
 from tests.families import exact
 
 PACKAGE = Path(clusterbandits.__file__).parent
@@ -96,19 +97,31 @@ def test_kernels_live_where_the_cache_key_looks() -> None:
     assert not strays
 
 
-def test_an_edit_in_any_kernel_source_changes_the_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("compiled.py", True),
+        ("families/poisson.py", True),
+        ("simulation/loop.py", True),
+        ("policies/index/state.py", True),
+        ("policies/kl_ucb.py", False),
+        ("simulation/store.py", False),
+    ],
+)
+def test_an_edit_of_what_kernels_are_made_of_changes_the_key(
+    name: str, changes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for room in compiled.KERNEL_ROOMS:
-        source = PACKAGE / room
-        for file in source.rglob("*.py") if source.is_dir() else [source]:
-            copy = tmp_path / file.relative_to(PACKAGE)
-            copy.parent.mkdir(exist_ok=True)
-            copy.write_bytes(file.read_bytes())
-    monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
     before = compiled.source_key()
-    with (tmp_path / "families" / "poisson.py").open("a") as source_file:
-        source_file.write("# edited\n")
+    texts = sources().texts
+    monkeypatch.setattr(sources(), "texts", {**texts, name: texts[name] + "# edited"})
+    assert (compiled.source_key() != before) is changes
+
+
+@pytest.mark.parametrize("library", ["python", "numpy", "numba", "llvmlite"])
+def test_another_compiler_has_another_key(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = compiled.source_key()
+    other = {**versions(), library: "0"}
+    monkeypatch.setattr(compiled, "versions", lambda: other)
     assert compiled.source_key() != before
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from clusterbandits import POLICIES, Instance, simulate
 from clusterbandits.errors import UnreadableFileError
+from clusterbandits.fingerprint import fingerprint
 from league import play
 from league.cells import Settings, cell_key, summarise, versions
 from league.play import affordable_runs, play_cell, play_league
@@ -18,7 +19,7 @@ from league.problems import Problem, choose
 from league.results import Results, load, save
 
 SETTINGS = Settings(horizon=300, runs=4)
-MADE_BY = {"clusterbandits": "1", "sources": "2", "numpy": "3", "numba": "4"}
+MADE_BY = {"clusterbandits": "1"} | dict.fromkeys(fingerprint(), "2")
 BOTH = ("kl-ucb", "clus-ucb")
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
-import sys
-import time
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,13 +19,14 @@ from clusterbandits.paper.branches import settings
 from clusterbandits.paper.evidence import Evidence
 from clusterbandits.paper.reproduce import reproduce
 from clusterbandits.paper.settings import PaperSettings
+from tests.processes import command, started, wait_until
 
 REDUCED = ["--runs", "6", "--horizon", "3000", "--seed", "1"]
 
 
 def paper(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "clusterbandits", "paper", *arguments, "--out", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    called = command("paper", *arguments, "--out", str(folder))
+    return subprocess.run(called, capture_output=True, text=True, check=False, timeout=1200)
 
 
 @pytest.fixture(scope="module")
@@ -154,13 +152,9 @@ def test_a_claim_made_false_on_purpose_does_not_hold(tmp_path: Path) -> None:
 def killed(tmp_path: Path) -> tuple[Path, list[str]]:
     """A folder whose report was killed in the middle of its games."""
     folder, arguments = tmp_path / "killed", ["--figure", "2", "--runs", "8", "--horizon", "40000"]
-    command = [sys.executable, "-m", "clusterbandits", "paper", *arguments, "--out", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 120
-    while len(list(folder.rglob("*.parquet"))) < 5 and time.monotonic() < end:
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with started(command("paper", *arguments, "--out", str(folder)), **quiet) as process:
+        wait_until(process, lambda: len(list(folder.rglob("*.parquet"))) >= 5)
     return folder, arguments
 
 

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clusterbandits import InvalidInputError
 from clusterbandits.errors import UnwritableFileError
+from clusterbandits.fingerprint import fingerprint
+from clusterbandits.paper.play import Play
+from clusterbandits.paper.programme import Programme
 from clusterbandits.paper.settings import MANIFEST, PaperSettings, claim_folder
 
 
@@ -57,12 +62,37 @@ def test_other_settings_are_refused_by_name(tmp_path: Path, other: PaperSettings
     assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST]
 
 
-def test_runs_of_other_kernels_are_refused(tmp_path: Path) -> None:
-    claim_folder(tmp_path, PaperSettings())
+def test_a_folder_remembers_what_began_it(tmp_path: Path) -> None:
+    assert claim_folder(tmp_path, PaperSettings()) == fingerprint()
     data = json.loads((tmp_path / MANIFEST).read_text())
-    (tmp_path / MANIFEST).write_text(json.dumps(data | {"kernels": "0" * 16}))
-    with pytest.raises(InvalidInputError, match="same kernels"):
+    begun = {**fingerprint(), "sources": "0" * 16}
+    (tmp_path / MANIFEST).write_text(json.dumps(data | {"fingerprint": begun}))
+    assert claim_folder(tmp_path, PaperSettings()) == begun
+    del data["fingerprint"]
+    (tmp_path / MANIFEST).write_text(json.dumps(data))
+    with pytest.raises(InvalidInputError, match="is that of a report"):
         claim_folder(tmp_path, PaperSettings())
+    earlier = {**data, "format": "clusterbandits paper 1", "kernels": "0" * 16}
+    (tmp_path / MANIFEST).write_text(json.dumps(earlier))
+    assert claim_folder(tmp_path, PaperSettings()) == {}
+
+
+def test_a_report_that_other_sources_began_is_read_but_gets_no_more_games(tmp_path: Path) -> None:
+    settings = PaperSettings(figures=[4], runs=2, horizon=100)
+    (first,) = (game for game in Programme(settings).games() if game.policy == "kl-ucb")
+    games = [first, dataclasses.replace(first, runs=3)]
+    begun = {**fingerprint(), "sources": "0" * 16}
+    refused = pytest.raises(InvalidInputError, match=r"'out' parameter of paper .* other sources and")
+    with refused:
+        list(Play(games[:1], tmp_path, begun=begun))
+    assert list(tmp_path.iterdir()) == []
+    played = Play(games[:1], tmp_path)
+    assert list(played) == games[:1]
+    read = Play(games[:1], tmp_path, begun=begun)
+    assert list(read) == games[:1]
+    assert np.array_equal(read.results[games[0]].pulls, played.results[games[0]].pulls)
+    with refused:
+        list(Play(games, tmp_path, begun=begun))
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": "another"}', "\x00"])

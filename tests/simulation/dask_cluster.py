@@ -35,7 +35,7 @@ class DaskCluster:
     def __exit__(self, *_: object) -> None:
         for process in self._processes:
             process.kill()
-            process.wait()
+            process.wait(_PATIENCE)
 
     def add_worker(self, **environment: str) -> subprocess.Popen[bytes]:
         """Start a worker, and do not wait until it has joined."""
@@ -64,7 +64,7 @@ class DaskCluster:
         worker = self.workers.pop(place)
         address = self.address_of(worker)
         worker.send_signal(signal.SIGKILL)
-        assert worker.wait() == -signal.SIGKILL
+        assert worker.wait(_PATIENCE) == -signal.SIGKILL
         log = self._log(self.scheduler)
         self._eventually(lambda: f"Remove worker addr: {address} " in log.read_text())
 

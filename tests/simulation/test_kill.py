@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 
 import clusterbandits as cb
+from tests.processes import line, started, wait_until
 
 INSTANCE = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 POLICIES = ["kl-ucb", "clus-ucb", "clus-ucb:a=2"]
@@ -31,14 +33,14 @@ print("alive", flush=True)
 cb.simulate(instance, {POLICIES}, store=sys.argv[1], **{PLAN})
 print("done", flush=True)
 """
-#: Stops for ever in the middle of writing its third file.
+#: Stops for ever in the middle of writing its third block.
 STUCK = f"""
 import os, sys, time
 import clusterbandits as cb
 
 def sync(handle):
     sync.calls += 1
-    if sync.calls == 4:
+    if sync.calls == 8:  # Two for every file and one for the new folder: the first of the fourth file.
         print("writing", flush=True)
         time.sleep(600)
 
@@ -63,13 +65,8 @@ except cb.SimulationInterrupted as stopped:
 """
 
 
-def child(code: str, store: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", code, str(store)], stdout=subprocess.PIPE, text=True)
-
-
-def line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
+def child(code: str, store: Path, **options: Any) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
+    return started([sys.executable, "-c", code, str(store)], stdout=subprocess.PIPE, **options)
 
 
 def unfinished(store: Path) -> list[Path]:
@@ -99,6 +96,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             said = line(process)
+            process.wait()
         files.append(len(list(store.glob("*.parquet"))))
         assert files[-1] >= files[-2]
         if said == "done":
@@ -137,11 +135,7 @@ def test_ctrl_c_ends_promptly_and_loses_no_finished_run(tmp_path: Path) -> None:
     store = tmp_path / "store"
     with child(INTERRUPTED, store) as process:
         assert line(process) == "alive"
-        deadline = time.monotonic() + 60
-        while not list(store.glob("policy-1-*.parquet")):
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.01)
+        wait_until(process, lambda: bool(list(store.glob("policy-1-*.parquet"))))
         process.send_signal(signal.SIGINT)
         asked = time.monotonic()
         word, runs, threads = line(process).split()
@@ -166,8 +160,7 @@ def test_ctrl_c_ends_promptly_and_loses_no_finished_run(tmp_path: Path) -> None:
 def test_an_uncaught_ctrl_c_ends_a_program(tmp_path: Path) -> None:
     endless = CHILD.replace("'horizon': 150000", "'horizon': 10**9")
     assert endless != CHILD
-    arguments = [sys.executable, "-c", endless, str(tmp_path / "store")]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with child(endless, tmp_path / "store", stderr=subprocess.PIPE) as process:
         assert line(process) == "alive"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)

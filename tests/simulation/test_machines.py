@@ -20,6 +20,7 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.cli.main import run
 from clusterbandits.simulation.machines import MachinesError, dask_executor
+from tests.processes import command, started, wait_until
 from tests.simulation.dask_cluster import DaskCluster
 
 INSTANCE = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
@@ -109,13 +110,9 @@ def test_all_workers_may_die_if_others_come(two: DaskCluster, long: cb.Result) -
 def test_ctrl_c_leaves_the_cluster_running_and_idle(two: DaskCluster, tmp_path: Path) -> None:
     store = tmp_path / "store"
     problem = ["0.3,0.7; 0.1,0.2,0.8", "--horizon", "1e9", "--runs", "480", "--store", str(store)]
-    arguments = [sys.executable, "-m", "clusterbandits", "simulate", *problem, "--dask", two.address]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 120
-        while len(list(store.glob("*.parquet"))) < 3:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+    arguments = command("simulate", *problem, "--dask", two.address)
+    with started(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_until(process, lambda: len(list(store.glob("*.parquet"))) >= 3)
         process.send_signal(signal.SIGINT)
         asked = time.monotonic()
         out, err = process.communicate(timeout=60)

@@ -15,7 +15,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.cli.main import run
-from clusterbandits.simulation.fingerprint import fingerprint
+from clusterbandits.fingerprint import fingerprint
 from clusterbandits.simulation.machines import MachinesError, dask_executor
 from tests.simulation.dask_cluster import DaskCluster
 
@@ -94,12 +94,17 @@ def test_commands_refuse_in_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+def before_all(folder: Path) -> str:
+    """The places where Python looks for packages, with a folder in front."""
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 def impostor(folder: Path, name: str) -> str:
     """A folder that a worker looks into before all others, with another version of a package."""
     about = folder / "impostor" / f"{name}-99.0.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 99.0\n")
-    return str(about.parent)
+    return before_all(about.parent)
 
 
 def without_package(folder: Path) -> str:
@@ -107,7 +112,7 @@ def without_package(folder: Path) -> str:
     package = folder / "without" / "clusterbandits"
     package.mkdir(parents=True)
     package.joinpath("__init__.py").write_text("raise ModuleNotFoundError('No module of that name')\n")
-    return str(package.parent)
+    return before_all(package.parent)
 
 
 def test_other_workers_are_refused_by_name(tmp_path: Path) -> None:

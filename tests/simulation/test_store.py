@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import shutil
+import stat
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.files import whole_file
+from clusterbandits.fingerprint import fingerprint, sources
 from clusterbandits.simulation.crew import crew_of, play_all
 from clusterbandits.simulation.trial import open_ledger, plan_of
 
@@ -161,9 +163,9 @@ def test_the_manifest_says_what_was_played(store: Path) -> None:
     assert (plan["paired"], plan["stepwise"]) == (False, False)
     assert [policy["label"] for policy in plan["policies"]] == BOTH
     assert cb.Instance.from_dict(plan["instance"]) == CLUSTERED
-    assert manifest["versions"]["clusterbandits"] == cb.__version__
-    assert manifest["versions"]["numpy"] == np.__version__
-    assert "numba" in manifest["versions"]
+    assert manifest["fingerprint"] == fingerprint()
+    assert manifest["fingerprint"]["numpy"] == np.__version__
+    assert manifest["pieces"] == 16
 
 
 def relabelled() -> list[cb.Policy]:
@@ -394,6 +396,14 @@ def plan_without(key: str) -> Callable[[dict[str, Any]], object]:
     return lambda data: {**data, "plan": {name: value for name, value in data["plan"].items() if name != key}}
 
 
+def relabel(label: str) -> Callable[[dict[str, Any]], object]:
+    def change(data: dict[str, Any]) -> object:
+        data["plan"]["policies"][0]["label"] = label
+        return data
+
+    return change
+
+
 BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     "a list": lambda data: [data],
     "a number": lambda _: 5,
@@ -401,7 +411,7 @@ BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     "no keys": lambda _: {},
     "a package.json": lambda _: {"name": "left-pad", "version": "1.3.0"},
     "another format": lambda data: {**data, "format": "clusterbandits runs 99"},
-    **{f"no {key}": without(key) for key in ("format", "versions", "plan")},
+    **{f"no {key}": without(key) for key in ("format", "fingerprint", "pieces", "plan")},
     **{f"no plan.{key}": plan_without(key) for key in PLAN_KEYS},
     **{f"plan.{key} null": planned(**{key: None}) for key in PLAN_KEYS},
     **{f"plan.{key} text": planned(**{key: "x"}) for key in PLAN_KEYS},
@@ -413,6 +423,7 @@ BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     },
     "plan.runs 10**30": planned(runs=10**30),
     "plan.checkpoints turned": planned(checkpoints=[500, 100, 10]),
+    "plan.policies with half a character": relabel("\ud800"),
     "plan.more": planned(more=1),
     "plan a number": lambda data: {**data, "plan": 5},
     "plan a list": lambda data: {**data, "plan": [data["plan"]]},
@@ -434,9 +445,10 @@ def test_a_broken_manifest_is_one_clear_error(store: Path, how: str, part: bool)
     assert state(store) == before
 
 
-@pytest.mark.parametrize("versions", [5, None, [], "1.0", {"numpy": 3}])
-def test_versions_that_are_none_are_one_clear_error(store: Path, versions: object) -> None:
-    edit(store, lambda data: {**data, "versions": versions})
+@pytest.mark.parametrize("key", ["fingerprint", "pieces"])
+@pytest.mark.parametrize("value", [5.5, 0, -3, 10**30, None, True, [], "1.0", {"numpy": 3}])
+def test_an_edited_manifest_is_one_clear_error(store: Path, key: str, value: object) -> None:
+    edit(store, lambda data: {**data, key: value})
     parquets(store)[0].unlink()
     before = state(store)
     with pytest.raises(cb.ClusterBanditsError):
@@ -467,16 +479,63 @@ def test_runs_without_a_manifest_are_nobodys(store: Path) -> None:
     assert state(store) == before
 
 
-def test_other_versions_may_be_read_but_not_gone_on_with(store: Path, undisturbed: cb.Result) -> None:
-    edit(store, lambda data: {**data, "versions": {**data["versions"], "numpy": "1.99.7"}})
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"sources": "0" * 16}, "other sources and"),
+        ({"arithmetic": "0" * 16}, "other arithmetic and"),
+        ({"numpy": "1.99.7"}, f"numpy 1.99.7 (now {np.__version__}) and"),
+        ({"python": "3.9", "sources": ""}, f"python 3.9 (now {fingerprint()['python']}), other sources and"),
+        ({"quantum": "1"}, "other quantum and"),
+        ({"numpy": ["x" * 10_000]}, "numpy ['xxx"),
+    ],
+)
+def test_runs_that_others_began_may_be_read_but_not_gone_on_with(
+    store: Path, undisturbed: cb.Result, changed: dict[str, Any], named: str
+) -> None:
+    edit(store, lambda data: {**data, "fingerprint": {**data["fingerprint"], **changed}})
     assert np.array_equal(simulated(store).pulls, undisturbed.pulls)
     assert np.array_equal(cb.load_result(store).pulls, undisturbed.pulls)
     parquets(store)[0].unlink()
     before = state(store)
-    with pytest.raises(cb.InvalidInputError, match="'store' parameter of simulate must be") as caught:
+    with pytest.raises(cb.InvalidInputError, match="'store' parameter of simulate must be a new") as caught:
         simulated(store)
-    assert "numpy 1.99.7" in str(caught.value)
-    assert f"numpy {np.__version__}" in str(caught.value)
+    assert f"started with {named}" in str(caught.value)
+    assert len(str(caught.value)) < 300
+    assert cb.load_result(store).runs.tolist() == list(range(2, 20))
+    assert state(store) == before
+
+
+def test_an_edit_of_a_kernel_ends_going_on(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within one version, too."""
+    texts = sources().texts
+    edited = {**texts, "policies/index/race.py": texts["policies/index/race.py"] + "# edited"}
+    monkeypatch.setattr(sources(), "texts", edited)
+    fingerprint.cache_clear()
+    try:
+        assert len(simulated(store).runs) == 20
+        parquets(store)[0].unlink()
+        with pytest.raises(cb.InvalidInputError, match="started with other sources and"):
+            simulated(store)
+    finally:
+        fingerprint.cache_clear()
+
+
+def as_format_2(data: dict[str, Any]) -> dict[str, Any]:
+    versions = {"clusterbandits": "0.1.0", "numpy": np.__version__, "numba": "0.68.1"}
+    return {"format": "clusterbandits runs 2", "versions": versions, "plan": data["plan"]}
+
+
+def test_stores_of_the_earlier_format_may_be_read_but_not_gone_on_with(
+    store: Path, undisturbed: cb.Result
+) -> None:
+    edit(store, as_format_2)
+    assert np.array_equal(simulated(store).pulls, undisturbed.pulls)
+    assert np.array_equal(cb.load_result(store).pulls, undisturbed.pulls)
+    parquets(store)[0].unlink()
+    before = state(store)
+    with pytest.raises(cb.InvalidInputError, match="started with an earlier version of clusterbandits and"):
+        simulated(store)
     assert cb.load_result(store).runs.tolist() == list(range(2, 20))
     assert state(store) == before
 
@@ -544,7 +603,7 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(
 
     def fill(handle: int) -> None:
         calls.append(handle)
-        if len(calls) > 6:
+        if len(calls) > 13:  # Two for every file: itself and its folder; one for the new folder.
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         sync(handle)
 
@@ -561,15 +620,16 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(
 
 
 def test_a_disk_without_room_for_the_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fill(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def fill(handle: int) -> None:
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    folder = tmp_path / "store"
+    folder = tmp_path / "deep" / "store"
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", fill)
         with pytest.raises(cb.UnwritableFileError, match=r"_manifest\.json' must be writable"):
             simulated(folder)
-    assert list(folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
     assert len(simulated(folder).runs) == 20
 
 
@@ -636,6 +696,7 @@ def test_two_at_once_share_a_store(tmp_path: Path, undisturbed: cb.Result) -> No
 DIES = """
 import os, pathlib, sys
 from clusterbandits.files import whole_file
+from clusterbandits.fingerprint import fingerprint, sources
 writing = whole_file(pathlib.Path(sys.argv[1]))
 writing.__enter__().write_bytes(b"PAR1")
 os._exit(0)
@@ -684,6 +745,80 @@ def fill(folder: Path, pieces: int, **changed: Any) -> cb.Result:
     return ledger.result("test")
 
 
+#: Says how many threads the system knows of before and after a store is read.
+READER = """
+import os, sys
+import clusterbandits as cb
+from clusterbandits.simulation import store
+
+before = len(os.listdir("/proc/self/task"))
+cb.load_result(sys.argv[1])
+print(before, len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted on Linux alone")
+def test_reading_starts_no_threads(store: Path) -> None:
+    """Threads of pyarrow that held Python objects aborted processes that exited at once."""
+    said = subprocess.run(
+        [sys.executable, "-c", READER, str(store)], capture_output=True, text=True, check=True, timeout=300
+    )
+    before, after = said.stdout.split()
+    assert before == after
+
+
+def removing(removals: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove files that have just been written, before they get their names."""
+    left = [removals]
+    write = Path.write_bytes
+
+    def write_and_lose(path: Path, data: bytes) -> int:
+        left[0] -= 1
+        size = write(path, data)
+        if left[0] >= 0:
+            path.unlink()
+        return size
+
+    monkeypatch.setattr(Path, "write_bytes", write_and_lose)
+
+
+def test_a_file_that_is_removed_while_it_is_written_is_written_again(
+    tmp_path: Path, undisturbed: cb.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "store"
+    removing(4, monkeypatch)
+    assert np.array_equal(simulated(folder).pulls, undisturbed.pulls)
+    assert np.array_equal(cb.load_result(folder).pulls, undisturbed.pulls)
+    assert len(state(folder)) == 21
+
+
+def test_files_that_are_always_removed_are_one_sentence(
+    tmp_path: Path, undisturbed: cb.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "store"
+    with monkeypatch.context() as patched:
+        removing(10**6, patched)
+        with pytest.raises(cb.UnwritableFileError, match="Got 'no such file or directory' instead"):
+            simulated(folder)
+    assert [path.name for path in folder.iterdir()] == ["_manifest.json"]
+    assert np.array_equal(simulated(folder).pulls, undisturbed.pulls)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["file:x", "file:/x", "http:/x", "s3:/bucket/x", "hdfs:x", "run=3/pulls=4", "C:\\x", "a b%20c#d?e=f"],
+)
+def test_names_that_mean_something_to_pyarrow_are_ordinary_ones(
+    name: str, tmp_path: Path, undisturbed: cb.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert np.array_equal(simulated(name).pulls, undisturbed.pulls)
+    assert np.array_equal(cb.load_result(name).pulls, undisturbed.pulls)
+    assert len(parquets(tmp_path / name)) == 20
+    assert [path.name for path in tmp_path.iterdir()] == [Path(name).parts[0]]
+
+
 @pytest.mark.parametrize("pieces", [1, 3, 7, 20, 100])
 def test_files_may_hold_any_number_of_runs(pieces: int, tmp_path: Path, undisturbed: cb.Result) -> None:
     result = fill(tmp_path, pieces)
@@ -711,20 +846,69 @@ def test_a_store_begun_in_other_pieces_goes_on(
     assert np.array_equal(cb.load_result(store).pulls, undisturbed.pulls)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_runs_that_two_files_hold_are_refused(store: Path, tmp_path: Path, whole: bool) -> None:
-    """A file of all runs beside those of some: nobody knows which to believe, be they equal or not."""
-    fill(tmp_path / "one", 1)
+def overlapping(store: Path, other: Path, whole: bool) -> Path:
+    """Files that hold the same runs: one of all runs beside those of some, or one of some beside all."""
+    fill(other, 1)
     if whole:
-        shutil.copy(tmp_path / "one" / "policy-0-runs-000000.parquet", store)
+        shutil.copy(other / "policy-0-runs-000000.parquet", store)
     else:
-        shutil.copy(store / "policy-1-runs-000008.parquet", tmp_path / "one")
-    folder, named = (store, "000002") if whole else (tmp_path / "one", "000008")
+        shutil.copy(store / "policy-1-runs-000008.parquet", other)
+    return store if whole else other
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_runs_that_two_files_hold_alike_are_read_once(
+    store: Path, tmp_path: Path, undisturbed: cb.Result, whole: bool
+) -> None:
+    folder = overlapping(store, tmp_path / "one", whole)
     before = state(folder)
     for attempt in (simulated, cb.load_result, lambda folder: fill(folder, 1)):
-        with pytest.raises(cb.UnreadableFileError, match=rf"runs of its plan alone.*runs-{named}\.parquet"):
+        assert np.array_equal(attempt(folder).pulls, undisturbed.pulls)
+    assert state(folder) == before
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_runs_that_two_files_hold_differently_are_refused(store: Path, tmp_path: Path, whole: bool) -> None:
+    folder = overlapping(store, tmp_path / "one", whole)
+    path = folder / ("policy-0-runs-000002.parquet" if whole else "policy-1-runs-000008.parquet")
+    table = pq.read_table(path)
+    pulls = counts(table)
+    pulls[1, 2, :2] += [1, -1]
+    pq.write_table(of_pulls(table, pulls.ravel()).replace_schema_metadata(table.schema.metadata), path)
+    before = state(folder)
+    for attempt in (simulated, cb.load_result, lambda folder: fill(folder, 1)):
+        with pytest.raises(cb.UnreadableFileError, match=rf"runs of its plan alone.*{path.name}"):
             attempt(folder)
     assert state(folder) == before
+
+
+@pytest.mark.parametrize("name", ["policy-00-runs-000000.parquet", "policy-0-runs-0000000.parquet"])
+def test_a_file_has_one_name(store: Path, name: str) -> None:
+    shutil.copy(parquets(store)[0], store / name)
+    with pytest.raises(cb.UnreadableFileError, match=name):
+        cb.load_result(store)
+
+
+def test_whoever_begins_a_store_decides_its_pieces(tmp_path: Path, undisturbed: cb.Result) -> None:
+    """Two processes with other pieces would leave files that overlap."""
+    ready = threading.Barrier(4)
+    results: list[cb.Result] = []
+
+    def play(pieces: int) -> None:
+        ready.wait()
+        results.append(fill(tmp_path / "store", pieces))
+
+    threads = [threading.Thread(target=play, args=(pieces,)) for pieces in (1, 3, 7, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    assert all(np.array_equal(result.pulls, undisturbed.pulls) for result in results)
+    pieces = json.loads((tmp_path / "store" / "_manifest.json").read_text())["pieces"]
+    size = math.ceil(20 / pieces)
+    assert len(parquets(tmp_path / "store")) == 2 * math.ceil(20 / size)
+    assert len(pd.read_parquet(tmp_path / "store")) == undisturbed.pulls.size
 
 
 def test_a_file_of_more_runs_than_there_are_is_refused(store: Path) -> None:

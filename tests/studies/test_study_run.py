@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,15 +18,18 @@ import pandas as pd
 import pytest
 
 import clusterbandits as cb
+from clusterbandits.fingerprint import fingerprint
 from clusterbandits.paper.figures import FIGURES, Figure, Widths
 from clusterbandits.paper.play import Play
 from clusterbandits.paper.programme import Programme
 from clusterbandits.paper.settings import PaperSettings
 from clusterbandits.report.page import Section
 from clusterbandits.studies.study.examples import example_text
+from clusterbandits.studies.study.games import case_games
 from clusterbandits.studies.study.play import StudyPlay, StudyProgress
 from clusterbandits.studies.study.run import StudyReport, run_study
 from clusterbandits.studies.study.study import Study, parse_study
+from tests.processes import command, started, wait_until
 
 SMALL = """
 title = "Small"
@@ -206,6 +207,16 @@ def test_another_seed_is_played_anew_beside_the_first(
     assert reported(folder)["data/summary.csv"] == reported(undisturbed[0])["data/summary.csv"]
 
 
+@pytest.mark.parametrize("name", ["sources", "numpy", "arithmetic"])
+def test_what_decides_bits_decides_the_folder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (before, *_) = case_games(small(), small().cases[0])
+    folder = before.folder
+    assert folder == before.folder
+    other = {**fingerprint(), name: "other"}
+    monkeypatch.setattr("clusterbandits.studies.study.games.fingerprint", lambda: other)
+    assert before.folder != folder
+
+
 @pytest.mark.usefixtures("no_pictures")
 def test_other_numbers_of_runs_are_games_of_their_own(tmp_path: Path) -> None:
     run_study(small(), tmp_path / "x")
@@ -225,31 +236,19 @@ def long_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return file, folder / "whole"
 
 
-def start(file: Path, folder: Path) -> subprocess.Popen[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "clusterbandits",
-        "run",
-        str(file),
-        "--out",
-        str(folder),
-        "--workers",
-        "1",
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 120
-    while len(played(folder)) < 6 and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.002)
-    return process
+@contextlib.contextmanager
+def under_way(file: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    arguments = command("run", str(file), "--out", str(folder), "--workers", "1")
+    with started(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_until(process, lambda: len(played(folder)) >= 6)
+        yield process
 
 
 def test_a_killed_study_is_finished_to_the_same_bytes(long_study: tuple[Path, Path], tmp_path: Path) -> None:
     file, whole = long_study
     folder = tmp_path / "killed"
-    process = start(file, folder)
-    process.kill()
-    process.communicate()
+    with under_way(file, folder) as process:
+        process.kill()
     before = played(folder)
     assert 6 <= len(before) < len(played(whole))
     assert not (folder / "index.html").exists()
@@ -263,11 +262,11 @@ def test_a_killed_study_is_finished_to_the_same_bytes(long_study: tuple[Path, Pa
 def test_ctrl_c_is_one_sentence_and_keeps_what_is_done(long_study: tuple[Path, Path], tmp_path: Path) -> None:
     file, whole = long_study
     folder = tmp_path / "stopped"
-    process = start(file, folder)
-    os.kill(process.pid, signal.SIGINT)
-    asked = time.monotonic()
-    out, err = process.communicate(timeout=60)
-    assert time.monotonic() - asked < 10
+    with under_way(file, folder) as process:
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        out, err = process.communicate(timeout=60)
+        assert time.monotonic() - asked < 10
     assert (process.returncode, out) == (130, "")
     assert err == f"Interrupted: finished runs are kept in '{folder}'; call again to go on.\n"
     before = played(folder)

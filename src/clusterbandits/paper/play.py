@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clusterbandits.fingerprint import check_same, fingerprint
 from clusterbandits.simulation.crew import crew_of, play_all
 from clusterbandits.simulation.trial import open_ledger, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
     from pathlib import Path
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Play:
-    """Games in a folder that keeps their runs."""
+    """Games in a folder that keeps their runs; those it lacks are played only if ``begun`` is as now."""
 
     def __init__(
         self,
@@ -31,8 +32,10 @@ class Play:
         folder: Path,
         listener: GameListener | None = None,
         executor: Executor | None = None,
+        begun: Mapping[str, object] | None = None,
     ) -> None:
         self._games, self._folder, self._listener = games, folder, listener
+        self._begun = fingerprint() if begun is None else begun
         self._crew = crew_of(None, executor, "paper")
         self._open: dict[Ledger, Game] = {}
         self.results: dict[Game, Result] = {}
@@ -51,7 +54,10 @@ class Play:
 
     def _ledgers(self) -> Iterator[Ledger]:
         for game in self._games:
-            ledger = open_ledger(_plan(game), self._folder / "runs" / game.folder)
+            place = self._folder / "runs" / game.folder
+            if not place.exists():
+                check_same(self._begun, "out", "paper", str(self._folder))
+            ledger = open_ledger(_plan(game), place)
             self.stored += ledger.tally.progress().runs_done
             self._open[ledger] = game
             yield ledger

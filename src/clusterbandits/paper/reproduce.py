@@ -63,8 +63,8 @@ def reproduce(
     """
     programme = Programme(settings)
     _check_size(programme)
-    claim_folder(folder, settings)
-    play = Play(programme.games(), folder, listener, executor)
+    begun = claim_folder(folder, settings)
+    play = Play(programme.games(), folder, listener, executor, begun)
     evidence = Evidence(programme, play.results)
     learners = [] if executor is not None else [game.learner() for game in programme.games()]
     with compiled_aside(kinds_of(learners, settings.horizon)), _Artist(evidence) as artist:

@@ -6,18 +6,20 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.compiled import source_key
-from clusterbandits.files import made_folder, whole_file
+from clusterbandits.files import claimed_folder
+from clusterbandits.fingerprint import differing, fingerprint
 from clusterbandits.paper.figures import NUMBERS, figure_numbers
 from clusterbandits.serial import number_text, to_json
 from clusterbandits.validate import LARGEST_SEED, MOST_RUNS, between, invalid, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 MANIFEST = "settings.json"
-_FORMAT = "clusterbandits paper 1"
+_FORMAT = "clusterbandits paper 2"
+#: What an earlier version wrote, with a hash of the kernels alone.
+_EARLIER = "clusterbandits paper 1"
 _MOST_A = 1000.0
 _MOST_REFRESH = 10**6
 
@@ -92,25 +94,29 @@ class PaperSettings:
 
     def remembered(self) -> dict[str, Any]:
         """Return what runs depend on: figures may be added to a folder, the rest stays."""
-        names = ("runs", "horizon", "a", "refresh", "seed")
-        return {name: getattr(self, name) for name in names} | {"kernels": source_key()}
+        return {name: getattr(self, name) for name in ("runs", "horizon", "a", "refresh", "seed")}
 
 
-def claim_folder(folder: Path, settings: PaperSettings) -> None:
-    """Take a folder for a report: a new or empty one, or one of a report with the same settings."""
-    names = made_folder(folder)
+def claim_folder(folder: Path, settings: PaperSettings) -> Mapping[str, object]:
+    """Take a folder for a report: a new or empty one, or one of a report with the same settings.
+
+    Return the fingerprint that its runs were started with.
+    """
     wanted = settings.remembered()
-    if names and MANIFEST not in names:
+    data = {"format": _FORMAT, **wanted, "fingerprint": fingerprint()}
+    names = claimed_folder(folder, MANIFEST, to_json(data, indent=2) + "\n")
+    if not names:
+        return fingerprint()
+    if MANIFEST not in names:
         allowed = f"an empty or new folder, or one of a report, not one with '{names[0]}'"
         raise invalid("out", "paper", allowed, str(folder))
-    if names:
-        known = _read(folder / MANIFEST)
-        different = [name for name, value in wanted.items() if known.get(name) != value]
-        if different:
-            allowed = f"an empty or new folder, or one of a report with the same {', '.join(different)}"
-            raise invalid("out", "paper", allowed, str(folder))
-    with whole_file(folder / MANIFEST) as unfinished:
-        unfinished.write_text(to_json({"format": _FORMAT} | wanted, indent=2) + "\n", encoding="utf-8")
+    known = _read(folder / MANIFEST)
+    different = differing(wanted, {name: known.get(name) for name in wanted})
+    if different:
+        allowed = f"an empty or new folder, or one of a report with the same {', '.join(different)}"
+        raise invalid("out", "paper", allowed, str(folder))
+    begun: Mapping[str, object] = known["fingerprint"]
+    return begun
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -118,6 +124,9 @@ def _read(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         data = None
-    if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise invalid("out", "paper", f"a folder whose '{MANIFEST}' is that of a report", str(path.parent))
-    return data
+    if isinstance(data, dict):
+        if data.get("format") == _EARLIER:
+            data |= {"format": _FORMAT, "fingerprint": {}}
+        if data.get("format") == _FORMAT and isinstance(data.get("fingerprint"), dict):
+            return data
+    raise invalid("out", "paper", f"a folder whose '{MANIFEST}' is that of a report", str(path.parent))

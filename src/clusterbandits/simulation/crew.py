@@ -33,6 +33,8 @@ class Ledger:
 
     def __init__(self, plan: Plan, store: Store | None, pieces: int = PIECES) -> None:
         self.plan, self._store = plan, store
+        # Before anything of the plan's size is made: what is damaged may ask for too much.
+        stored = {} if store is None else store.load()
         arms = len(plan.instance.arms)
         shape = (len(plan.policies), plan.runs, len(plan.checkpoints), arms)
         self._pulls = np.zeros(shape, dtype=np.int64)
@@ -40,7 +42,7 @@ class Ledger:
             np.zeros((plan.runs, len(policy.clusters.widths)), dtype=np.int64) for policy in plan.policies
         )
         self._done = np.zeros(shape[:2], dtype=np.bool_)
-        for block, played in ({} if store is None else store.load()).items():
+        for block, played in stored.items():
             self._write(block, played)
         self.missing = plan.blocks(pieces, self._done)
         self.tally = Tally(int(self._done.size), plan.horizon, int(self._done.sum()))

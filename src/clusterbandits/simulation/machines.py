@@ -15,8 +15,8 @@ from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.fingerprint import differing, fingerprint
 from clusterbandits.simulation.event_loop import EventLoop
-from clusterbandits.simulation.fingerprint import differing, fingerprint
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ The folder opens as one table with any Parquet reader, which passes over names t
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import math
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clusterbandits.errors import UnreadableFileError
-from clusterbandits.files import made_folder, sweep, whole_file
+from clusterbandits.errors import UnreadableFileError, UnwritableFileError
+from clusterbandits.files import claimed_folder, whole_file
+from clusterbandits.fingerprint import check_same, differing, fingerprint
 from clusterbandits.serial import to_json
-from clusterbandits.simulation.plan import Block, Plan, Played
-from clusterbandits.validate import invalid
+from clusterbandits.simulation.plan import MOST_RUNS, Block, Plan, Played
+from clusterbandits.validate import Described, invalid, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -30,46 +32,29 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 MANIFEST = "_manifest.json"
-_FORMAT = "clusterbandits runs 2"
+_FORMAT = "clusterbandits runs 3"
+#: What an earlier version wrote, without the hashes that decide whether to go on; it can still be read.
+_EARLIER = "clusterbandits runs 2"
 _KEY = b"clusterbandits"
-_NAME = re.compile(r"policy-(\d+)-runs-(\d{6,})\.parquet")
+_NAME = re.compile(r"policy-(\d{1,9})-runs-(\d{6,9})\.parquet")
 _COLUMNS = ["policy", "run", "round", "arm", "pulls"]
+#: How often a block is written where somebody removes what is being written.
+_ATTEMPTS = 5
 
 
 class Store:
-    """The folder of one plan; made where there is none, refused where it holds anything else."""
+    """The folder of one plan; ``begin_store`` and ``read_store`` open it."""
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
+    def __init__(self, folder: Path, plan: Plan, manifest: Mapping[str, Any]) -> None:
         self.folder, self.plan = folder, plan
-        written = json.loads(plan.to_json())
-        self._key = hashlib.sha256(to_json(written).encode()).hexdigest()
-        names = made_folder(folder)
-        if MANIFEST in names:
-            self._check(_read_manifest(folder)["plan"], written)
-        elif names:
-            allowed = f"an empty or new folder, or one of the same plan, not one with '{names[0]}' alone"
-            raise invalid("store", "simulate", allowed, str(folder))
-        else:
-            manifest = {"format": _FORMAT, "versions": _versions(), "plan": written}
-            with whole_file(folder / MANIFEST) as unfinished:
-                unfinished.write_text(to_json(manifest, indent=2) + "\n", encoding="utf-8")
+        self._begun: Mapping[str, object] = manifest["fingerprint"]
+        #: In how many pieces a policy's runs are stored: whoever began decides, so that no two files overlap.
+        self.pieces: int = manifest["pieces"]
+        self._key = hashlib.sha256(to_json(json.loads(plan.to_json())).encode()).hexdigest()
 
-    def _check(self, known: dict[str, Any], written: dict[str, Any]) -> None:
-        different = sorted(key for key in known.keys() | written.keys() if known.get(key) != written.get(key))
-        if different:
-            allowed = f"an empty or new folder, or one of runs with the same {', '.join(different)}"
-            raise invalid("store", "simulate", allowed, str(self.folder))
-
-    def sweep(self) -> None:
-        """Remove what a process that died left half written."""
-        sweep(self.folder)
-
-    def check_versions(self) -> None:
-        """Refuse to go on with runs that other versions began: their bits might differ."""
-        begun = _read_manifest(self.folder)["versions"]
-        if begun != _versions():
-            allowed = f"finished with what began it, {_named(begun)}, not {_named(_versions())}"
-            raise invalid("store", "simulate", allowed, str(self.folder))
+    def check_fingerprint(self) -> None:
+        """Refuse to go on with runs that other sources, versions or machines began: bits might differ."""
+        check_same(self._begun, "store", "simulate", str(self.folder))
 
     def load(self) -> dict[Block, Played]:
         """Return what is there already; anything damaged or foreign among it is named and refused."""
@@ -78,7 +63,7 @@ class Store:
         for path in sorted(self.folder.glob("*.parquet")):
             block, played = self._read(path, *self._named(path))
             runs = taken[block.policy, block.first : block.first + block.runs]
-            if runs.any():
+            if runs.size != block.runs or (runs.any() and not _agrees(block, played, found)):
                 raise self._foreign(path)
             runs[:] = True
             found[block] = played
@@ -88,7 +73,8 @@ class Store:
         """Return the policy and the first run that a file's name tells of."""
         name = _NAME.fullmatch(path.name)
         policy, first = map(int, name.groups()) if name else (-1, -1)
-        if not (0 <= policy < len(self.plan.policies) and 0 <= first < self.plan.runs):
+        inside = 0 <= policy < len(self.plan.policies) and 0 <= first < self.plan.runs
+        if not inside or path != self._path(Block(policy, first, 1)):
             raise self._foreign(path)
         return policy, first
 
@@ -101,8 +87,19 @@ class Store:
         """Write a block, whole or not at all."""
         about = self._about(block) | {"alarms": played.alarms.tolist()}
         table = self._table(block, played.pulls).replace_schema_metadata({_KEY: to_json(about).encode()})
-        with whole_file(self._path(block)) as unfinished:
-            pq.write_table(table, unfinished, compression="zstd", write_page_checksum=True)
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+        self._write(self._path(block), sink.getvalue(), _ATTEMPTS)
+
+    def _write(self, path: Path, data: Any, attempts: int) -> None:
+        try:
+            with whole_file(path) as unfinished:
+                unfinished.write_bytes(data)
+        except UnwritableFileError as error:
+            removed = isinstance(error.__cause__, FileNotFoundError) and self.folder.is_dir()
+            if not removed or attempts == 1:
+                raise
+            self._write(path, data, attempts - 1)
 
     def _about(self, block: Block) -> dict[str, Any]:
         return {"plan": self._key, "block": list(block)}
@@ -126,13 +123,13 @@ class Store:
 
     def _read(self, path: Path, policy: int, first: int) -> tuple[Block, Played]:
         try:
-            table = pq.read_table(path, page_checksum_verification=True)
+            table = _read_table(path)
             mark = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
             block = Block(policy, first, self._runs_of(table))
             alarms = self._alarms(mark.pop("alarms", None) if isinstance(mark, dict) else None, block)
             pulls = self._pulls(table, block)
             whole = pulls is not None and table.equals(self._table(block, pulls), check_metadata=False)
-        except (OSError, ValueError, TypeError, pa.ArrowException) as error:
+        except (OSError, ValueError, TypeError, MemoryError, RecursionError, pa.ArrowException) as error:
             raise self._bad(path, "a whole Parquet file", type(error).__name__) from None
         if mark != self._about(block):
             raise self._bad(path, "a block of this plan", "another")
@@ -174,15 +171,71 @@ class Store:
         )
 
 
-def read_plan(folder: Path) -> Plan:
-    """Return the plan a folder holds runs of."""
+def begin_store(folder: Path, plan: Plan, pieces: int) -> Store:
+    """Return the store of a plan, made where there is none; a folder that holds anything else is refused.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    plan
+        What is simulated.
+    pieces
+        In how many pieces a policy's runs are stored, if the store is new.
+    """
+    written = json.loads(plan.to_json())
+    manifest = {"format": _FORMAT, "fingerprint": fingerprint(), "pieces": pieces, "plan": written}
+    names = claimed_folder(folder, MANIFEST, to_json(manifest, indent=2) + "\n")
+    if not names:
+        return Store(folder, plan, manifest)
+    if MANIFEST not in names:
+        allowed = f"an empty or new folder, or one of the same plan, not one with '{names[0]}' alone"
+        raise invalid("store", "simulate", allowed, str(folder))
+    known = _read_manifest(folder)
+    different = differing(known["plan"], written)
+    if different:
+        allowed = f"an empty or new folder, or one of runs with the same {', '.join(sorted(different))}"
+        raise invalid("store", "simulate", allowed, str(folder))
+    return Store(folder, plan, known)
+
+
+def read_store(folder: Path) -> Store:
+    """Return the store that a folder is, to read it."""
+    manifest = _read_manifest(folder)
     try:
-        return Plan.of_dict(_read_manifest(folder)["plan"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        path = folder / MANIFEST
+        plan = Plan.of_dict(manifest["plan"])
+        store = Store(folder, plan, manifest)
+        given = "one that was edited" if differing(json.loads(plan.to_json()), manifest["plan"]) else ""
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        given = shown(Described(error))
+    if given:
         raise UnreadableFileError(
-            f"The file '{path}' must hold a whole plan. Got {error!r} instead."
-        ) from None
+            f"The file '{folder / MANIFEST}' must hold the plan of its runs. Got {given} instead."
+        )
+    return store
+
+
+def _read_table(path: Path) -> Any:
+    """Return the table of a file, read by this thread alone.
+
+    Other functions of pyarrow take names such as ``file:x`` or ``run=3`` for more than names. They also read
+    in threads of their own, which can abort a process that exits at once.
+    """
+    with pa.OSFile(os.fsencode(path)) as file:
+        reader = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+        return reader.read(use_threads=False)
+
+
+def _agrees(block: Block, played: Played, found: Mapping[Block, Played]) -> bool:
+    """Tell whether runs that other files hold as well are the same bit for bit."""
+    for other, known in found.items():
+        first, end = max(block.first, other.first), min(block.first + block.runs, other.first + other.runs)
+        if other.policy == block.policy and first < end:
+            here, there = (slice(first - one.first, end - one.first) for one in (block, other))
+            pairs = zip(played, known, strict=True)
+            if not all(np.array_equal(one[here], same[there]) for one, same in pairs):
+                return False
+    return True
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -194,20 +247,22 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise UnreadableFileError(f"The file '{path}' must be readable. Got '{reason}' instead.") from None
     except (ValueError, RecursionError):
         raise UnreadableFileError(f"The file '{path}' must be JSON. Got other text instead.") from None
-    keys = {"format", "versions", "plan"}
-    if not isinstance(manifest, dict) or set(manifest) != keys or manifest["format"] != _FORMAT:
+    manifest = _as_now(manifest)
+    if manifest is None:
         raise UnreadableFileError(
-            f"The file '{path}' must be the manifest of a store. Got other data instead."
+            f"The file '{path}' must be the manifest of a store, in format '{_FORMAT}' or '{_EARLIER}'. "
+            "Got other data instead."
         )
-    for key in ("versions", "plan"):
-        if not isinstance(manifest[key], dict):
-            raise UnreadableFileError(f"The file '{path}' must name its {key}. Got other data instead.")
     return manifest
 
 
-def _versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("clusterbandits", "numpy", "numba")}
-
-
-def _named(versions: dict[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
+def _as_now(data: object) -> dict[str, Any] | None:
+    """Return a manifest in today's format, or None for what is no manifest."""
+    if not isinstance(data, dict):
+        return None
+    if data.get("format") == _EARLIER and data.keys() == {"format", "versions", "plan"}:
+        data = {"format": _FORMAT, "fingerprint": {}, "pieces": 1, "plan": data["plan"]}
+    known = data.get("format") == _FORMAT and data.keys() == {"format", "fingerprint", "pieces", "plan"}
+    if not known or not all(isinstance(data[key], dict) for key in ("fingerprint", "plan")):
+        return None
+    return data if type(data["pieces"]) is int and 1 <= data["pieces"] <= MOST_RUNS else None

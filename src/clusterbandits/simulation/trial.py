@@ -134,17 +134,16 @@ def open_ledger(plan: Plan, folder: Path | None, pieces: int = PIECES) -> Ledger
     folder
         Keeps runs as they finish; made where there is none. None keeps them in memory alone.
     pieces
-        In how many pieces a policy's runs are handed out and stored.
+        In how many pieces a policy's runs are handed out, and stored where the folder is new.
     """
     if folder is None:
         return Ledger(plan, None, pieces)
-    from clusterbandits.simulation.store import Store
+    from clusterbandits.simulation.store import begin_store
 
-    store = Store(folder, plan)
-    store.sweep()
-    ledger = Ledger(plan, store, pieces)
+    store = begin_store(folder, plan, pieces)
+    ledger = Ledger(plan, store, store.pieces)
     if ledger.missing:
-        store.check_versions()
+        store.check_fingerprint()
     return ledger
 
 
@@ -156,10 +155,10 @@ def load_result(store: str | os.PathLike[str]) -> Result:
     store
         The folder given to ``simulate`` as ``store``.
     """
-    from clusterbandits.simulation.store import Store, read_plan
+    from clusterbandits.simulation.store import read_store
 
-    folder = _folder(store, "load_result")
-    return Ledger(read_plan(folder), Store(folder, read_plan(folder))).result("load_result")
+    kept = read_store(_folder(store, "load_result"))
+    return Ledger(kept.plan, kept).result("load_result")
 
 
 def _folder(store: object, owner: str) -> Path:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterbandits.compiled import source_key
+from clusterbandits.fingerprint import fingerprint
+from clusterbandits.serial import to_json
 from clusterbandits.simulation.trial import plan_of
 from clusterbandits.studies.study.widths import game_labels
 
@@ -44,13 +44,9 @@ class Game:
     @property
     def folder(self) -> str:
         """Where its runs are kept: what decides their bits decides the folder, so nothing is played twice."""
-        key = hashlib.sha256(f"{_kernels()}{self.plan.to_json()}".encode()).hexdigest()[:16]
+        decided = to_json(fingerprint()) + self.plan.to_json()
+        key = hashlib.sha256(decided.encode()).hexdigest()[:16]
         return f"{_slug(self.case.name)}/{_slug(self.label)}-{key}"
-
-
-@functools.cache
-def _kernels() -> str:
-    return source_key()
 
 
 def case_games(study: Study, case: Case) -> list[Game]:

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterbandits.files import made_folder, whole_file
+from clusterbandits.files import claimed_folder
 from clusterbandits.report.folder import write_folder
 from clusterbandits.report.page import Page, Section
 from clusterbandits.serial import to_json
@@ -98,11 +98,8 @@ def _kinds(study: Study) -> list[str]:
 
 def _claim(folder: Path) -> None:
     """Take a folder for a report: a new or empty one, or one of a study."""
-    names = made_folder(folder)
-    if not names:
-        with whole_file(folder / MARK) as unfinished:
-            unfinished.write_text(_MARKED, encoding="utf-8")
-    elif not _is_marked(folder / MARK):
+    names = claimed_folder(folder, MARK, _MARKED)
+    if names and not _is_marked(folder / MARK):
         allowed = f"an empty or new folder, or one of a study, not one with '{names[0]}'"
         raise invalid("out", "run", allowed, str(folder))
 

@@ -1,0 +1,189 @@
+"""What decides the bits of a run besides its plan: sources, versions, the machine's arithmetic.
+
+Stores, the cache of compiled kernels, Dask workers, the paper and the league all compare these hashes.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import importlib.resources
+import math
+import re
+import struct
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from importlib.resources.abc import Traversable
+
+#: Where a run begins: this module and everything of the package that it imports decide its bits.
+PLAYED_BY = "simulation/runs.py"
+_PACKAGE = "clusterbandits"
+#: What uses results or compares them; no bit depends on it.
+_ONLOOKERS = {"cli", "paper", "report", "studies", "fingerprint.py"}
+_TYPES_ALONE = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*from clusterbandits([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+_NAME = re.compile(r"\w+")
+_DIGITS = 16
+
+
+class Sources:
+    """The text of the package's modules, read once: later edits do not change what this process runs.
+
+    Parameters
+    ----------
+    package
+        The folder of the package, which may be inside a zip file.
+    """
+
+    def __init__(self, package: Traversable) -> None:
+        #: By path inside the package; line ends do not count.
+        self.texts: Mapping[str, str] = {
+            name: file.read_bytes().decode().replace("\r\n", "\n") for name, file in _modules(package, "")
+        }
+
+    def imported_by(self, roots: Iterable[str]) -> set[str]:
+        """Return modules and what they import, directly or not; imports for type checkers do not count."""
+        found: set[str] = set()
+        waiting = list(roots)
+        while waiting:
+            name = waiting.pop()
+            if name in self.texts and name not in found:
+                found.add(name)
+                waiting += _imports(self.texts[name])
+        return found
+
+    def hash(self, roots: Iterable[str], *others: str) -> str:
+        """Return a hash of modules, of all that they import, and of other texts."""
+        digest = hashlib.sha256()
+        for text in (
+            *(part for name in sorted(self.imported_by(roots)) for part in self._named(name)),
+            *others,
+        ):
+            data = text.encode()
+            digest.update(struct.pack("<q", len(data)))
+            digest.update(data)
+        return digest.hexdigest()[:_DIGITS]
+
+    def _named(self, name: str) -> tuple[str, str]:
+        return name, self.texts[name]
+
+
+@functools.cache
+def sources() -> Sources:
+    """Return the sources of this package."""
+    return Sources(importlib.resources.files(_PACKAGE))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that draw rewards and compile kernels.
+
+    Examples
+    --------
+    >>> list(versions())
+    ['python', 'numpy', 'numba', 'llvmlite']
+    """
+    libraries = {name: importlib.metadata.version(name) for name in ("numpy", "numba", "llvmlite")}
+    return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **libraries}
+
+
+@functools.cache
+def fingerprint() -> Mapping[str, str]:
+    """Return the versions and hashes that decide the bits of a run together with its plan.
+
+    ``sources`` is a hash of the modules that simulate. ``arithmetic`` is a hash of logarithms, exponentials,
+    random numbers and the like, whose last digits depend on the processor and the C library.
+
+    Examples
+    --------
+    >>> list(fingerprint())
+    ['python', 'numpy', 'numba', 'llvmlite', 'sources', 'arithmetic']
+    """
+    return {**versions(), "sources": sources().hash([PLAYED_BY]), "arithmetic": _arithmetic()}
+
+
+def differing(here: Mapping[str, object], there: Mapping[str, object]) -> list[str]:
+    """Return the names of what two fingerprints do not agree on.
+
+    Examples
+    --------
+    >>> differing({"numpy": "2.4.6", "numba": "0.68.1"}, {"numpy": "2.4.7", "numba": "0.68.1"})
+    ['numpy']
+    """
+    return [name for name in {**here, **there} if here.get(name) != there.get(name)]
+
+
+def check_same(begun: Mapping[str, object], parameter: str, owner: str, folder: str) -> None:
+    """Refuse to add runs to a folder that was begun with another fingerprint, and say what differs.
+
+    Examples
+    --------
+    >>> check_same({**fingerprint(), "sources": "0123"}, "store", "simulate", "kept")
+    Traceback (most recent call last):
+    clusterbandits.errors.InvalidInputError: The 'store' parameter of simulate must be a new folder, since
+    the runs in this one were started with other sources and can be read but not added to. Got 'kept' instead.
+    """
+    names = differing(fingerprint(), begun)
+    if names:
+        # A folder of an earlier version remembers none of it.
+        what = ", ".join(map(_described(begun), names)) if begun else "an earlier version of clusterbandits"
+        allowed = (
+            f"a new folder, since the runs in this one were started with {what} "
+            "and can be read but not added to"
+        )
+        raise invalid(parameter, owner, allowed, folder)
+
+
+def _described(begun: Mapping[str, object]) -> Callable[[str], str]:
+    now = versions()
+
+    def describe(name: str) -> str:
+        if name not in now:
+            return f"other {name[:_DIGITS]}"
+        return f"{name} {str(begun.get(name, 'unknown'))[:_DIGITS]} (now {now[name]})"
+
+    return describe
+
+
+def _modules(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
+    for part in folder.iterdir():
+        name = f"{prefix}{part.name}"
+        if name in _ONLOOKERS:
+            continue
+        if name.endswith(".py"):
+            yield name, part
+        elif "." not in part.name and part.joinpath("__init__.py").is_file():
+            yield from _modules(part, f"{name}/")
+
+
+def _imports(text: str) -> Iterator[str]:
+    """Return the paths of all modules that a module could import; most of them do not exist."""
+    for module, names in _IMPORT.findall(_TYPES_ALONE.sub("", text)):
+        folder = "".join(f"{part}/" for part in module.split(".")[1:])
+        parts = [folder.rstrip("/"), *(f"{folder}{name}" for name in _NAME.findall(names))]
+        for part in parts:
+            yield from (f"{part}.py", f"{part}/__init__.py".lstrip("/"))
+
+
+def _arithmetic() -> str:
+    points = np.ldexp(np.arange(1.0, 2.0**11), -9)
+    functions = (math.exp, math.expm1, math.lgamma, math.log, math.log1p, math.sqrt)
+    values = [function(point) for function in functions for point in points.tolist()]
+    rng = np.random.default_rng(0)
+    draws = (
+        rng.standard_normal(100),
+        rng.standard_gamma(2.5, 100),
+        rng.beta(0.5, 2.0, 100),
+        rng.binomial(1000, 0.3, 100),
+        rng.poisson(30.0, 100),
+    )
+    arrays = [values, np.exp(points), np.log(points), *draws]
+    data = b"".join(np.ascontiguousarray(one, dtype="<f8").tobytes() for one in arrays)
+    return hashlib.sha256(data).hexdigest()[:_DIGITS]

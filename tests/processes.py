@@ -1,0 +1,76 @@
+"""Processes that tests start: Ctrl-C reaches them, and none outlives its test or hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+#: Seconds that a process may take; compilation may be part of it.
+PATIENCE = 300.0
+#: Runs a program with process numbers of its own, as a container does.
+ISOLATED = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+#: Becomes the program that it is given, with SIGINT at its default. A job in the background starts with
+#: SIGINT ignored, as do all processes that it starts, and Python then installs no handler.
+_LAUNCHER = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+@contextlib.contextmanager
+def started(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run a program while the block lasts; kill it and all that it started at the end, or if it hangs."""
+    launched = [sys.executable, "-S", "-c", _LAUNCHER, *command]
+    process = subprocess.Popen(launched, text=True, start_new_session=True, **options)
+    watchdog = threading.Timer(PATIENCE, _kill, [process])
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        yield process
+    finally:
+        watchdog.cancel()
+        _kill(process)
+        process.communicate(timeout=60)
+
+
+@functools.cache
+def can_isolate() -> bool:
+    """Tell whether this machine allows process numbers of their own."""
+    try:
+        return not subprocess.run(
+            [*ISOLATED, "true"], check=False, capture_output=True, timeout=60
+        ).returncode
+    except OSError:
+        return False
+
+
+def command(*arguments: str) -> list[str]:
+    """Return a call of ``clusterbandits``."""
+    return [sys.executable, "-m", "clusterbandits", *arguments]
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    """Return the next line that a process prints, or nothing at its end."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def wait_until(process: subprocess.Popen[str], there: Callable[[], bool]) -> None:
+    """Wait until something is there; fail if the process ends before."""
+    while not there():
+        assert process.poll() is None, f"ended with {process.returncode}"
+        time.sleep(0.005)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
