@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import clusterbandits as cb
+from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.serial import to_json
-from clusterbandits.validate import MOST_ROUNDS
 from fuzz.policies import (
     FAMILIES,
     VALUES,

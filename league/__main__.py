@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.limits import LARGEST_SEED
 from clusterbandits.policies import POLICIES
-from clusterbandits.validate import LARGEST_SEED, Described, choice, invalid, whole
+from clusterbandits.validate import Described, choice, invalid, whole
 from league.advice import advice
 from league.cells import Settings
 from league.problems import choose

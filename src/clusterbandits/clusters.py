@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.partition import DATA_KEYS, Label, Partition
 from clusterbandits.serial import read_json, restore_number, to_json
 from clusterbandits.tables import Table, cell
-from clusterbandits.validate import (
-    LARGEST_MEAN,
-    Described,
-    as_float,
-    as_mapping,
-    check_keys,
-    invalid,
-    is_list,
-    one_of,
-)
+from clusterbandits.validate import Described, as_float, as_mapping, check_keys, invalid, is_list, one_of
 from clusterbandits.wording import listed
 
 if TYPE_CHECKING:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from clusterbandits.validate import MOST_ARMS, Described, as_mapping, invalid, is_list, is_text, whole
+from clusterbandits.limits import MOST_ARMS
+from clusterbandits.validate import Described, as_mapping, invalid, is_list, whole
+from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

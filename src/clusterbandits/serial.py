@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterbandits.validate import Described, invalid, is_text
+from clusterbandits.validate import Described, invalid
+from clusterbandits.wording import is_text
 
 _DEEPEST = 10
 #: Control characters that JSON allows as they are, and whatever else is neither ASCII nor a letter.

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import clusterbandits as cb
+from clusterbandits.limits import MOST_TABLE_ARMS
 from clusterbandits.studies.history import History, read_history
 from clusterbandits.studies.tables import TABLES, table_history, table_instance
-from clusterbandits.validate import MOST_TABLE_ARMS
 
 ROWS: dict[str, list[Any]] = {
     "arm": ["a", "b", "c", "d"],

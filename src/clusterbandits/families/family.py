@@ -11,7 +11,8 @@ import numpy as np
 
 from clusterbandits.families import elementwise, law
 from clusterbandits.families.law import Law
-from clusterbandits.validate import LARGEST_MEAN, as_float, between, invalid, random_generator, whole
+from clusterbandits.limits import LARGEST_MEAN
+from clusterbandits.validate import as_float, between, invalid, random_generator, whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -11,7 +11,7 @@ import numpy as np
 
 from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
 from clusterbandits.families import bernoulli, exponential, gaussian, poisson
-from clusterbandits.validate import LARGEST_MEAN
+from clusterbandits.limits import LARGEST_MEAN
 
 BERNOULLI, GAUSSIAN, POISSON, EXPONENTIAL = range(4)
 

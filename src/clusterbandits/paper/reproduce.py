@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterbandits.limits import MOST_NUMBERS
 from clusterbandits.paper.audit.claim import Entry, audit
 from clusterbandits.paper.audit.claims import CLAIMS
 from clusterbandits.paper.document import report_page, write_report
@@ -16,7 +17,7 @@ from clusterbandits.paper.programme import Programme
 from clusterbandits.paper.sections import beyond_section, figure_section
 from clusterbandits.paper.settings import PaperSettings, claim_folder
 from clusterbandits.simulation.warm import compiled_aside, kinds_of
-from clusterbandits.validate import MOST_NUMBERS, invalid
+from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbandits.files import claimed_folder
 from clusterbandits.fingerprint import differing, fingerprint
+from clusterbandits.limits import LARGEST_SEED, MOST_RUNS
 from clusterbandits.paper.figures import NUMBERS, figure_numbers
 from clusterbandits.serial import number_text, to_json
-from clusterbandits.validate import LARGEST_SEED, MOST_RUNS, between, invalid, whole
+from clusterbandits.validate import between, invalid, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from clusterbandits.partition import check_arms
+from clusterbandits.limits import MOST_TABLE_ARMS
 from clusterbandits.policies.index.policy import IndexPolicy
 from clusterbandits.policies.index.state import IndexState, by_distances, fresh_state
 from clusterbandits.policies.layout import members_of
 from clusterbandits.policies.settings import ALARM
-from clusterbandits.validate import MOST_TABLE_ARMS, Described, invalid
+from clusterbandits.validate import Described, invalid
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from clusterbandits.clusters import Clusters
     from clusterbandits.partition import Label
 
 
@@ -64,11 +63,8 @@ class CKLUCB(IndexPolicy):
     defaults: ClassVar = {"distances": None, "a": 0.0, "refresh": 1, "hedge": 0.0, **ALARM}
     guarantee = "as Clus-UCB where distances are widths"
     reference = "Magureanu et al. 2014"
-
-    def __init__(self, clusters: Clusters, **given: Any) -> None:
-        super().__init__(clusters, **given)
-        # It keeps a distance for every pair of arms.
-        check_arms("clusters", "CKLUCB", len(clusters.arms), MOST_TABLE_ARMS)
+    #: It keeps a distance for every pair of arms.
+    most_arms = MOST_TABLE_ARMS
 
     def fresh_state(self, rng: Generator | None = None) -> IndexState:
         """Return the state before the first round."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.partition import check_arms
+from clusterbandits.limits import MOST_TABLE_ARMS
 from clusterbandits.policies.bayes.kernels import GroupState, fresh_state
 from clusterbandits.policies.bayes.policy import RandomPolicy
 from clusterbandits.policies.layout import members_of
 from clusterbandits.policies.settings import ALARM
-from clusterbandits.validate import MOST_TABLE_ARMS
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-    from clusterbandits.clusters import Clusters
 
 
 class ClusTS(RandomPolicy):
@@ -54,11 +51,8 @@ class ClusTS(RandomPolicy):
     defaults: ClassVar = {"seed": 0, **ALARM}
     guarantee = "none proven"
     reference = "this project"
-
-    def __init__(self, clusters: Clusters, **given: Any) -> None:
-        super().__init__(clusters, **given)
-        # It keeps hundreds of numbers for every arm.
-        check_arms("clusters", "ClusTS", len(clusters.arms), MOST_TABLE_ARMS)
+    #: It keeps hundreds of numbers for every arm.
+    most_arms = MOST_TABLE_ARMS
 
     def fresh_state(self, rng: Generator | None = None) -> GroupState:
         """Return the state before the first round."""

@@ -5,23 +5,16 @@ from __future__ import annotations
 import copy
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from clusterbandits.errors import WidthWarning
+from clusterbandits.limits import MOST_ROUNDS
+from clusterbandits.partition import check_arms
 from clusterbandits.policies.protocol import kernels_for_python
 from clusterbandits.policies.watchful import Watchful
-from clusterbandits.validate import (
-    MOST_ROUNDS,
-    as_float,
-    check_keys,
-    invalid,
-    is_number,
-    one_of,
-    shown,
-    whole,
-)
+from clusterbandits.validate import as_float, check_keys, invalid, is_number, one_of, shown, whole
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
@@ -48,6 +41,7 @@ class Online(Watchful):
 
     clusters: Clusters
     family: Family
+    most_arms: ClassVar[int]
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -218,6 +212,7 @@ class Online(Watchful):
 
     def _regroup(self, clusters: Clusters) -> None:
         """Move what is known of arms that stay to a state for other clusters."""
+        check_arms("arm", f"{type(self).__name__}.add_arm", len(clusters.arms), self.most_arms)
         told = self._told()
         per_arm = zip(*(told[key] for key in _PER_ARM), strict=True)
         known = dict(zip(self.clusters.arms, per_arm, strict=True))

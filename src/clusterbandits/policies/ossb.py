@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.policies.allocation.kernels import EXPLORED, AllocationState, allocate, fresh_state
 from clusterbandits.policies.layout import members_of
 from clusterbandits.policies.leader import leader_of
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.settings import ALARM
-from clusterbandits.validate import MOST_ROUNDS, check_keys, whole
+from clusterbandits.validate import check_keys, whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
 from clusterbandits.families.law import lower, upper
+from clusterbandits.limits import MOST_ARMS
+from clusterbandits.partition import check_arms
 from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.online import TOLD, Online
 from clusterbandits.policies.settings import read_settings, signature
 from clusterbandits.serial import read_json, to_json
-from clusterbandits.validate import check_keys, choice, invalid, is_text
+from clusterbandits.validate import check_keys, choice, invalid
+from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,6 +76,8 @@ class Policy(Online):
     #: Whether its choices are drawn at random.
     randomised: ClassVar[bool] = False
     reference: ClassVar[str]
+    #: The most arms it has memory for.
+    most_arms: ClassVar[int] = MOST_ARMS
     #: Every policy there is, by name.
     kinds: ClassVar[dict[str, type[Policy]]] = {}
 
@@ -94,6 +99,7 @@ class Policy(Online):
             raise invalid("clusters", owner, "a Clusters", clusters)
         if label is not None and not (is_text(label) and label.strip()):
             raise invalid("label", owner, "a name of at least one letter", label)
+        check_arms("clusters", owner, len(clusters.arms), self.most_arms)
         self.clusters = clusters
         self.family = as_family(family, owner)
         self.settings = read_settings(self.name, self.defaults, settings, owner)

@@ -5,18 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from clusterbandits.limits import LARGEST_SEED, MOST_ROUNDS
 from clusterbandits.serial import restore_number
-from clusterbandits.validate import (
-    LARGEST_SEED,
-    MOST_ROUNDS,
-    Described,
-    as_float,
-    between,
-    choice,
-    invalid,
-    is_list,
-    whole,
-)
+from clusterbandits.validate import Described, as_float, between, choice, invalid, is_list, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

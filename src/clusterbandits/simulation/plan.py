@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.instance import Instance
+from clusterbandits.limits import LARGEST_SEED, MOST_RUNS
 from clusterbandits.policies import Policy
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.checkpoints import read_checkpoints
-from clusterbandits.validate import LARGEST_SEED, MOST_RUNS, check_keys, check_numbers, truth, whole
+from clusterbandits.validate import check_keys, check_numbers, truth, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

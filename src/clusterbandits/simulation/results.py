@@ -13,7 +13,7 @@ from clusterbandits.simulation import statistics
 from clusterbandits.simulation.statistics import Difference, Slope, count_text, round_text
 from clusterbandits.tables import WIDTH, Table
 from clusterbandits.validate import between, invalid, is_list, random_generator, whole
-from clusterbandits.wording import listed
+from clusterbandits.wording import escaped, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -267,7 +267,7 @@ class Result:
         raise invalid("policy", "Result", f"one of {listed(self.labels)}", policy)
 
     def __repr__(self) -> str:
-        names = ", ".join(self.labels)
+        names = escaped(", ".join(self.labels))
         many = count_text(len(self.labels), "policy", "policies")
         runs, rounds = count_text(len(self.runs), "run"), count_text(self.horizon, "round")
         return f"<Result: {names if len(names) <= WIDTH // 2 else many}, {runs} of {rounds}>"

@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 from clusterbandits.errors import UnreadableFileError, UnwritableFileError
 from clusterbandits.files import claimed_folder, whole_file
 from clusterbandits.fingerprint import check_same, differing, fingerprint
+from clusterbandits.limits import MOST_RUNS
 from clusterbandits.serial import to_json
-from clusterbandits.simulation.plan import MOST_RUNS, Block, Plan, Played
+from clusterbandits.simulation.plan import Block, Plan, Played
 from clusterbandits.validate import Described, invalid, shown
 
 if TYPE_CHECKING:

@@ -8,21 +8,13 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.errors import SimulationInterrupted
 from clusterbandits.families.family import MOST_COUNT
+from clusterbandits.limits import LARGEST_SEED, MOST_RUNS
 from clusterbandits.pairing import paired_clusters
 from clusterbandits.policies import Policy, policy
 from clusterbandits.simulation.checkpoints import read_checkpoints
 from clusterbandits.simulation.crew import PIECES, Ledger, crew_of, play_all
 from clusterbandits.simulation.plan import Plan
-from clusterbandits.validate import (
-    LARGEST_SEED,
-    MOST_RUNS,
-    Described,
-    check_numbers,
-    invalid,
-    is_list,
-    truth,
-    whole,
-)
+from clusterbandits.validate import Described, check_numbers, invalid, is_list, truth, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

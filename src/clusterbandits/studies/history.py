@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.instance import Instance
+from clusterbandits.limits import MOST_ROUNDS, MOST_TABLE_ARMS
 from clusterbandits.partition import Partition
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.advice.spans import safe_widths
 from clusterbandits.studies.columns import Column, Source
 from clusterbandits.tables import Table
-from clusterbandits.validate import MOST_ROUNDS, MOST_TABLE_ARMS, Described, invalid
+from clusterbandits.validate import Described, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

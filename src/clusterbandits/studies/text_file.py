@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterbandits.errors import UnreadableFileError
-from clusterbandits.validate import MOST_BYTES
+from clusterbandits.limits import MOST_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path

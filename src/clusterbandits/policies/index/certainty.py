@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import GAUSSIAN, Law, divergence, natural_gap, variance
+from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.index.evidence import against, distance, mates_against, threshold
 from clusterbandits.policies.index.race import highest_rival, margin_at, renew, width_of
 from clusterbandits.policies.index.state import (
@@ -36,7 +37,6 @@ from clusterbandits.policies.index.state import (
 )
 from clusterbandits.policies.layout import FOREVER, NOBODY
 from clusterbandits.policies.steering import outweighs
-from clusterbandits.validate import LARGEST_MEAN
 
 #: The shares of the lead that a certificate gives away to be simple: to the rise of rivals, and to R.
 _RISE, _CURVATURE = 1.0 / 16.0, 1.0 / 64.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import EXPONENTIAL, Law, divergence, upper, variance
-from clusterbandits.validate import LARGEST_MEAN
+from clusterbandits.limits import LARGEST_MEAN
 
 if TYPE_CHECKING:
     from clusterbandits.policies.index.state import IndexState

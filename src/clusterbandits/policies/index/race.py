@@ -12,6 +12,7 @@ import math
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import EXPONENTIAL
+from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.index.evidence import against, index, mates_against
 from clusterbandits.policies.index.state import (
     ANCHOR,
@@ -27,7 +28,6 @@ from clusterbandits.policies.index.state import (
 )
 from clusterbandits.policies.layout import NOBODY, Floats
 from clusterbandits.policies.leader import APART, leader_of, tie_of
-from clusterbandits.validate import LARGEST_MEAN
 
 _MOST_TESTS = 30
 _ROUNDING = 1e-14

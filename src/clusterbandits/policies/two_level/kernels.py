@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import EXPONENTIAL, Law, divergence, upper, variance
+from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.gallop import (
     CERTAIN,
     KEPT,
@@ -23,7 +24,6 @@ from clusterbandits.policies.index.evidence import threshold
 from clusterbandits.policies.layout import NOBODY, Floats, Ints, layout_of
 from clusterbandits.policies.leader import APART, first_unpulled, largest, tie_of
 from clusterbandits.policies.protocol import KERNELS, Kernels
-from clusterbandits.validate import LARGEST_MEAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

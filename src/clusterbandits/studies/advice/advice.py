@@ -10,6 +10,7 @@ import numpy as np
 from clusterbandits.bounds import regret_bound
 from clusterbandits.clusters import Clusters
 from clusterbandits.instance import Instance
+from clusterbandits.limits import LARGEST_SEED, MOST_ROWS
 from clusterbandits.policies import policy
 from clusterbandits.studies.advice import view
 from clusterbandits.studies.advice.choice import choose
@@ -18,7 +19,7 @@ from clusterbandits.studies.advice.groups import group_advice
 from clusterbandits.studies.advice.spans import CONFIDENCE, safe_widths
 from clusterbandits.studies.advice.worlds import plausible_means
 from clusterbandits.studies.history import read_history
-from clusterbandits.validate import LARGEST_SEED, MOST_ROWS, as_float, invalid, whole
+from clusterbandits.validate import as_float, invalid, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

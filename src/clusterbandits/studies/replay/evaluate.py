@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clusterbandits.families import as_family
+from clusterbandits.limits import LARGEST_SEED
 from clusterbandits.studies.columns import Source
 from clusterbandits.studies.replay.episodes import plan_episodes
 from clusterbandits.studies.replay.learners import read_learners
@@ -15,7 +16,7 @@ from clusterbandits.studies.replay.result import ReplayResult
 from clusterbandits.studies.replay.rows import COLUMNS
 from clusterbandits.studies.replay.survey import survey
 from clusterbandits.studies.replay.trust import check_chances
-from clusterbandits.validate import LARGEST_SEED, between, invalid, whole
+from clusterbandits.validate import between, invalid, whole
 
 if TYPE_CHECKING:
     from clusterbandits.families import Family

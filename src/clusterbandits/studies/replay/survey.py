@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clusterbandits.limits import MOST_TABLE_ARMS
 from clusterbandits.studies.replay.progress import ReplayProgress
 from clusterbandits.studies.replay.rows import Clock, Names
-from clusterbandits.validate import MOST_TABLE_ARMS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

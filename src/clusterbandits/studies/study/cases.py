@@ -10,20 +10,13 @@ import numpy as np
 
 from clusterbandits.generators import random_instance
 from clusterbandits.instance import Instance
+from clusterbandits.limits import LARGEST_SEED, MOST_TABLE_ARMS
 from clusterbandits.studies.history import read_history
 from clusterbandits.studies.study.document import OWNER, Document, said
 from clusterbandits.studies.study.schema import INSTANCE, RANDOM
 from clusterbandits.studies.study.widths import WidthRule, read_rules
 from clusterbandits.studies.tables import TABLES, table_instance
-from clusterbandits.validate import (
-    LARGEST_SEED,
-    MOST_TABLE_ARMS,
-    Described,
-    as_float,
-    invalid,
-    is_list,
-    whole,
-)
+from clusterbandits.validate import Described, as_float, invalid, is_list, whole
 from clusterbandits.wording import listed
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.families.family import MOST_COUNT
+from clusterbandits.limits import LARGEST_SEED, MOST_ROWS, MOST_RUNS
 from clusterbandits.policies import policy
 from clusterbandits.policies.registry import POLICIES
 from clusterbandits.simulation.checkpoints import read_checkpoints
@@ -15,17 +16,7 @@ from clusterbandits.studies.study.document import OWNER, Document, said
 from clusterbandits.studies.study.schema import POLICY, STUDY
 from clusterbandits.studies.study.widths import EXACT, game_labels, read_rules
 from clusterbandits.studies.text_file import read_text
-from clusterbandits.validate import (
-    LARGEST_SEED,
-    MOST_ROWS,
-    MOST_RUNS,
-    Described,
-    check_numbers,
-    invalid,
-    is_list,
-    truth,
-    whole,
-)
+from clusterbandits.validate import Described, check_numbers, invalid, is_list, truth, whole
 from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
