@@ -90,7 +90,7 @@ class Watchful:
             return []
         known = {one.cluster for one in self.alarms()}
         self._look = int(self._kernels.watch(self._live, self._next_round))
-        done = " It is trusted no more." if self.settings["alarm"] == "widen" else ""
+        done = " The width is now ignored." if self.settings["alarm"] == "widen" else ""
         return [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
 
     def _watch_earlier(self) -> None:
