@@ -17,7 +17,7 @@ from functools import partial
 from typing import Self
 
 #: Indices this close to the largest, relative to it, are tied; exponential ones pass on the rounding of f.
-TIES = {"bernoulli": 1e-13, "gaussian": 1e-13, "poisson": 1e-13, "exponential": 1e-12}
+TIES = {"bernoulli": 1e-13, "gaussian": 1e-13, "poisson": 1e-13, "exponential": 5e-13}
 #: No mean is larger.
 TOPS = {"bernoulli": 1.0, "gaussian": 1e100, "poisson": 1e100, "exponential": 1e100}
 #: A little more than the relative error of a rounded number.

@@ -68,14 +68,16 @@ def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
 @kernel
 def upper(law: Law, x: float, level: float) -> float:
     """Return sup{q : d(x, q) ≤ level} for level ≥ 0, the end of the domain at most."""
+    # Rounding may have lifted x itself above the end.
+    end = max(x, LARGEST_MEAN)
     if law.code == BERNOULLI:
         return bernoulli.upper(x, level)
     if law.code == GAUSSIAN:
-        return min(gaussian.upper(x, level / law.weight), LARGEST_MEAN)
+        return min(gaussian.upper(x, level / law.weight), end)
     if law.code == POISSON:
-        return min(poisson.upper(x, level), LARGEST_MEAN)
+        return min(poisson.upper(x, level), end)
     if law.code == EXPONENTIAL:
-        return min(exponential.upper(x, level / law.weight), LARGEST_MEAN)
+        return min(exponential.upper(x, level / law.weight), end)
     return math.nan
 
 
