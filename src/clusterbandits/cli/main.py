@@ -99,8 +99,9 @@ def _run(arguments: list[str]) -> int:
         _stop(str(error))
     except _UsageError as error:
         _stop(_usage(error))
-    except typer.Abort:
-        sys.exit(1)
+    except (typer.Abort, KeyboardInterrupt):
+        print("Interrupted.", file=sys.stderr)
+        sys.exit(130)
     except MemoryError:
         _stop("The command needs more memory than there is. Use fewer arms, runs, policies or checkpoints.")
     except RecursionError:
