@@ -47,14 +47,14 @@ def _again(names: Sequence[str], given: argparse.Namespace) -> int:
 
 
 def _table(report: Report) -> Table:
-    rows = []
+    rows, notes = [], []
     for job, tried in report.tried.items():
         found = sum(finding.job == job for finding in report.findings)
+        rows.append((str(job), tried["cases"], found))
         details = ", ".join(f"{count:,} {what}" for what, count in tried.items() if what != "cases")
-        rows.append((str(job), tried["cases"], found, details))
-    return Table(
-        ("fuzzer", "cases", "findings", "tried"), tuple(rows), "Random attempts to break the package"
-    )
+        notes.append(f"{job}: {details or 'nothing'}.")
+    title = "Random attempts to break the package"
+    return Table(("fuzzer", "cases", "findings"), tuple(rows), title, tuple(notes))
 
 
 def _data(report: Report) -> dict[str, object]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: A larger expected count does not fit a 64-bit Poisson draw.
 MOST_COUNT = 1e18
+#: A union of types would be made at every call, which takes longer than to use it.
+_TRUTH = (bool, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class Family:
 
     def read_total(self, reward: object, pulls: int, owner: str) -> float:
         """Return the sum of that many rewards as a float, refusing what this family never pays."""
-        number = float(reward) if isinstance(reward, bool | np.bool_) else as_float(reward)
+        number = float(reward) if isinstance(reward, _TRUTH) else as_float(reward)
         if not (math.isfinite(number) and self._supports(number, pulls)):
             allowed = self.support if pulls == 1 else f"a sum of {pulls} rewards, each {self.support}"
             raise invalid("reward", owner, f"{allowed}, for {self.name} rewards", reward)

@@ -106,12 +106,12 @@ class Online(Watchful):
         k
             How many arms; left out, one arm is returned by itself. Other threads wait until all are chosen.
         """
-        owner = f"{type(self).__name__}.ask"
-        count = 1 if k is None else whole("k", owner, k, least=1, most=10**6)
+        count = 1 if k is None else whole("k", f"{type(self).__name__}.ask", k, least=1, most=10**6)
         with self._lock:
             left = MOST_ROUNDS - self._next_round + 1
             if count > left:
-                raise invalid("k", owner, f"at most {left}, {MOST_ROUNDS:g} in all", count)
+                allowed = f"at most {left}, {MOST_ROUNDS:g} in all"
+                raise invalid("k", f"{type(self).__name__}.ask", allowed, count)
             if k is None:
                 return self.clusters.arms[self._ask()]
             return [self.clusters.arms[self._ask()] for _ in range(count)]
@@ -133,11 +133,16 @@ class Online(Watchful):
         total = self.family.read_total(reward, many, owner)
         with self._lock:
             number = self._number(arm, owner)
-            if self._next_round + max(0, many - self._awaited[number]) > MOST_ROUNDS + 1:
+            waiting = self._awaited[number]
+            expected = many if many < waiting else waiting
+            following = self._next_round + many - expected
+            if following > MOST_ROUNDS + 1:
                 raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
             self._kernels.update(self._live, number, many, total)
-            self._arrived(number, many)
-            noticed = self._watch()
+            self._awaited[number] = waiting - expected
+            self._all_awaited -= expected
+            self._next_round = following
+            noticed = self._watch() if following >= self._look else ()
         for sentence in noticed:
             warnings.warn(sentence, WidthWarning, stacklevel=2)
 
@@ -197,12 +202,6 @@ class Online(Watchful):
 
     def _forget_cancelled(self) -> None:
         """Forget a choice that was made in a round that never happened."""
-
-    def _arrived(self, number: int, many: int) -> None:
-        expected = min(many, self._awaited[number])
-        self._awaited[number] -= expected
-        self._all_awaited -= expected
-        self._next_round += many - expected
 
     def _number(self, arm: Label, owner: str) -> int:
         try:

@@ -85,9 +85,7 @@ class Watchful:
         self._look = look if look < FOREVER else math.inf
 
     def _watch(self) -> list[str]:
-        """Check the widths if a check is due; return one sentence for each new alarm."""
-        if self._next_round < self._look:
-            return []
+        """Check the widths; return one sentence for each new alarm."""
         known = {one.cluster for one in self.alarms()}
         self._look = int(self._kernels.watch(self._live, self._next_round))
         done = " The width is now ignored." if self.settings["alarm"] == "widen" else ""

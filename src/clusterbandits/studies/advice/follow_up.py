@@ -14,6 +14,7 @@ from clusterbandits.serial import number_text
 from clusterbandits.studies.tables import TABLES
 from clusterbandits.tables import plain
 from clusterbandits.validate import invalid
+from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
     from clusterbandits.studies.advice.advice import Advice
@@ -83,10 +84,8 @@ groups = {{ {widths} }}
 def _table_path(table: Path, study: Path) -> str:
     """Return the path of the table as the study names it: not by the name of a bundled table."""
     path = Path(os.path.relpath(table, study.parent)).as_posix()
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raise invalid("table", "advise --study", "a file whose path is text in UTF-8", path) from None
+    if not is_text(path):
+        raise invalid("table", "advise --study", "a file whose path is text in UTF-8", path)
     return f"./{path}" if path in TABLES else path
 
 
