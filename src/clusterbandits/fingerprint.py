@@ -57,8 +57,20 @@ class Sources:
             name = waiting.pop()
             if name in self.texts and name not in found:
                 found.add(name)
-                waiting += _imports(self.texts[name])
+                waiting += self._imports(name)
         return found
+
+    def _imports(self, name: str) -> Iterator[str]:
+        """Return the modules that a module imports; a package itself only for what is none of its modules."""
+        for module, names in _IMPORT.findall(_TYPES_ALONE.sub("", self.texts[name])):
+            path = module.replace(".", "/").lstrip("/")
+            if f"{path}.py" in self.texts:
+                yield f"{path}.py"
+                continue
+            for part in _NAME.findall(names):
+                inside = f"{path}/{part}".lstrip("/")
+                places = (f"{inside}.py", f"{inside}/__init__.py", f"{path}/__init__.py".lstrip("/"))
+                yield next((place for place in places if place in self.texts), name)
 
     def hash(self, roots: Iterable[str], *others: str) -> str:
         """Return a hash of modules, of all that they import, and of other texts."""
@@ -161,15 +173,6 @@ def _modules(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversabl
             yield name, part
         elif "." not in part.name and part.joinpath("__init__.py").is_file():
             yield from _modules(part, f"{name}/")
-
-
-def _imports(text: str) -> Iterator[str]:
-    """Return the paths of all modules that a module could import; most of them do not exist."""
-    for module, names in _IMPORT.findall(_TYPES_ALONE.sub("", text)):
-        folder = "".join(f"{part}/" for part in module.split(".")[1:])
-        parts = [folder.rstrip("/"), *(f"{folder}{name}" for name in _NAME.findall(names))]
-        for part in parts:
-            yield from (f"{part}.py", f"{part}/__init__.py".lstrip("/"))
 
 
 def _arithmetic() -> str:
