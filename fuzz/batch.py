@@ -63,10 +63,11 @@ def run_batch(name: str, seed: int, first: int, seconds: float) -> None:
 
 
 def _report(**data: object) -> None:
-    # The descriptor itself: a fuzzer may redirect sys.stdout.
     sys.__stdout__.write(json.dumps(data) + "\n")  # type: ignore[union-attr]
     sys.__stdout__.flush()  # type: ignore[union-attr]
 
 
 if __name__ == "__main__":
+    # Reports alone go to the standard output.
+    sys.stdout = sys.stderr
     run_batch(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

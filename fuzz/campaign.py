@@ -131,22 +131,22 @@ class _Watchdog:
     """Ends a process, and all it started, that has reported nothing for too long."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process, self._timer, self.fired = process, None, False
-        self.feed()
+        self._process, self.fired = process, False
+        self._start()
 
-    _timer: threading.Timer | None
-
-    def feed(self) -> None:
-        """Start to wait again."""
-        self.stop()
+    def _start(self) -> None:
         self._timer = threading.Timer(_HANGS, self._end)
         self._timer.daemon = True
         self._timer.start()
 
+    def feed(self) -> None:
+        """Wait again from now on."""
+        self.stop()
+        self._start()
+
     def stop(self) -> None:
-        """Wait no more."""
-        if self._timer is not None:
-            self._timer.cancel()
+        """Stop waiting."""
+        self._timer.cancel()
 
     def _end(self) -> None:
         self.fired = True

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 SHORT = 8
+#: Seconds that a thread may take; compilation may be part of it.
+_PATIENCE = 250.0
 _ARMS = cb.Clusters([3, 2], widths=[0.1, 0.3])
 _MOST_ADDED = 10
 _FAMILIES = ("bernoulli", "gaussian", "poisson", "exponential")
@@ -45,7 +47,8 @@ def use_together(policy: Any, threads: int, operations: int, rng: Generator) -> 
             for thread in crew:
                 thread.start()
             for thread in crew:
-                thread.join()
+                thread.join(_PATIENCE)
+                assert not thread.is_alive(), "a thread waits without end"
     finally:
         sys.setswitchinterval(interval)
     for user in users:

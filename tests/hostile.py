@@ -26,7 +26,7 @@ MARKDOWN = (
     "> quote",
     "---",
     "*strong* __strong__ ~~gone~~ $x$",
-    "www.evil.test https://evil.test/?a=b&c",
+    "www.evil.test https://evil.test/?a=b&c me@evil.test",
 )
 MATHS = ("$\\frac", "$\\frac$", "$x^2_i$ costs \\$5", "a_b^c \\alpha {}", "$$")
 FORMULAS = ("=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1+1", "\r=1+1", "＝1+1", " =1+1")

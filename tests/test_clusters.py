@@ -344,7 +344,7 @@ def test_too_many_arms_are_refused_before_they_are_made(make: Callable[[], Clust
     ],
 )
 def test_names_that_no_file_could_hold_are_refused(make: Callable[[], Clusters]) -> None:
-    with pytest.raises(InvalidInputError, match=r"labels that UTF-8 can write\. Got '[a-z]?\\ud"):
+    with pytest.raises(InvalidInputError, match=r"labels that can be encoded as UTF-8\. Got '[a-z]?\\ud"):
         make()
 
 

@@ -1,4 +1,4 @@
-"""The largest of everything: what is larger is refused before memory is taken for it."""
+"""Upper limits on sizes: what is larger is refused before memory is taken for it."""
 
 #: Whole numbers up to here are floats without loss.
 MOST_ROUNDS = 10**15

@@ -179,7 +179,7 @@ def _distinct(parameter: str, labels: list[Label], owner: str) -> tuple[Label, .
 def _label(parameter: str, value: object, owner: str) -> Label:
     if isinstance(value, str):
         if not is_text(value):
-            raise invalid(parameter, owner, "made of labels that UTF-8 can write", value)
+            raise invalid(parameter, owner, "made of labels that can be encoded as UTF-8", value)
         return str(value)
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)

@@ -121,7 +121,7 @@ def whole(parameter: str, owner: str, value: object, least: int, most: int = MOS
 def check_numbers(owner: str, policies: int, runs: int, checkpoints: int, arms: int) -> None:
     """Refuse a result of more numbers than fit into memory, before anything is made."""
     if policies * runs * checkpoints * arms > MOST_NUMBERS:
-        allowed = f"so few that policies × runs × checkpoints × arms is at most {MOST_NUMBERS:,}"
+        allowed = f"small enough that policies × runs × checkpoints × arms is at most {MOST_NUMBERS:,}"
         given = Described(f"{policies:,} × {runs:,} × {checkpoints:,} × {arms:,}")
         raise invalid("runs", owner, allowed, given)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -241,3 +242,21 @@ def test_supposed_rewards_leave_nothing_behind() -> None:
     policy._live.rng.bit_generator.state = before._live.rng.bit_generator.state
     assert policy.ask() == before.ask()
     assert np.array_equal(policy._live.draws, before._live.draws)
+
+
+@pytest.mark.parametrize("shape", [0.01, 0.1, 1.0, 2.5, 50.0])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(1e-3, 1e3), (1e-50, 1e50), (0.99, 1.02), (1000.0, 1000.0 + 1e-9), (5.0, 50.0), (1e-3, 1e-2)],
+)
+def test_masses_of_exponential_means(shape: float, low: float, high: float) -> None:
+    """With F = t r, the mass is e^F m^F (F m)^(1 - F) [Γ(F - 1, F m/high) - Γ(F - 1, F m/low)]."""
+    for pulls in (1, 20):
+        with mpmath.workdps(80):
+            strength = mpmath.mpf(pulls) + 1 / mpmath.mpf(shape)
+            force, mode = strength * mpmath.mpf(shape), pulls / strength
+            scale = force * mode
+            part = mpmath.gammainc(force - 1, scale / mpmath.mpf(high), scale / mpmath.mpf(low))
+            exact = mpmath.log(part * scale ** (1 - force) * mpmath.exp(force) * mode**force)
+        of = Density(cb.as_family(f"exponential:shape={shape}").law, float(strength), float(mode))
+        assert log_mass(of, low, high) == pytest.approx(float(exact), abs=1e-6)

@@ -83,6 +83,6 @@ def test_a_folder_that_looks_like_an_address_is_a_folder(
     folder = Path("http:") / "x"
     folder.mkdir(parents=True)
     write_folder(Page("a", "b", "c"), {"t": pd.DataFrame({"n": [1]})}, {}, folder)
-    assert (folder / "data" / "t.csv").read_text() == "n\n1\n"
+    assert (folder / "data" / "t.csv").read_text() == '"n"\n1\n'
     with (folder / "data" / "t.parquet").open("rb") as file:
         assert pd.read_parquet(file)["n"].tolist() == [1]

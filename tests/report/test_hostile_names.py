@@ -286,6 +286,14 @@ def test_spreadsheets_compute_nothing(tmp_path: Path) -> None:
         assert (row["regret"], row["round"]) == ("-0.5", "-3")
 
 
+def test_semicolons_do_not_begin_a_cell(tmp_path: Path) -> None:
+    """They do where the comma is a decimal point, unless the text around them is quoted."""
+    frame = pd.DataFrame({"policy": ["a;=1+1"], "regret": [0.5]})
+    write_folder(Page("t", "l", "c"), {"summary": frame}, {}, tmp_path)
+    lines = (tmp_path / "data" / "summary.csv").read_text(encoding="utf-8").splitlines()
+    assert lines == ['"policy","regret"', '"a;=1+1",0.5']
+
+
 def test_toml_has_names_as_they_are() -> None:
     for name in HOSTILE:
         assert tomllib.loads(f"x = {toml_text(name)}\n{toml_text(name)} = 1") in ({"x": name, name: 1},)

@@ -824,3 +824,18 @@ def test_a_result_that_does_not_fit_into_memory_is_refused() -> None:
 def test_policies_that_keep_much_for_every_arm_refuse_many_arms(name: str) -> None:
     with pytest.raises(cb.InvalidInputError, match="at most 10,000 arms in all"):
         cb.policy(name, cb.Clusters([10_001], widths=0.1))
+
+
+def test_a_policy_that_is_changed_meanwhile_is_simulated_as_it_was() -> None:
+    """A state with more arms than its record would be written outside of it."""
+    instance = cb.Instance({"red": {"a": 0.3, "b": 0.7}, "blue": {"c": 0.5}})
+    policy = cb.KLUCB(instance.clusters())
+    expected = cb.simulate(instance, policy, 2000, runs=40, workers=1).pulls
+    added = iter(range(100))
+
+    def grow(_: object) -> None:
+        policy.add_arm(f"new {next(added)}", "red")
+
+    found = cb.simulate(instance, policy, 2000, runs=40, workers=1, progress=grow).pulls
+    assert len(policy.clusters.arms) > 3
+    assert np.array_equal(found, expected)

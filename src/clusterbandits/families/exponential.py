@@ -6,8 +6,9 @@ import numpy as np
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
+from clusterbandits.limits import LARGEST_MEAN
 
-#: From here on the upper root of every mean is beyond the largest one.
+#: From here on the upper bound of every mean is above LARGEST_MEAN.
 _STEEP = 600.0
 #: A total this small, from a tiny shape, would round to 0, which no reward of this family is.
 _SMALLEST = 1e-100
@@ -46,4 +47,4 @@ def lower(x: float, level: float) -> float:
 @kernel
 def total(rng: np.random.Generator, mean: float, pulls: int, weight: float) -> float:
     """Draw the sum of that many rewards: one Gamma."""
-    return max(rng.gamma(pulls * weight, mean / weight), _SMALLEST)
+    return min(max(rng.gamma(pulls * weight, mean / weight), _SMALLEST), pulls * LARGEST_MEAN)

@@ -303,7 +303,7 @@ class Exponential(Family):
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
         """Draw so many rewards of mean ``mean``, one by one."""
-        return np.maximum(rng.gamma(self.shape, mean / self.shape, count), self.low)
+        return np.clip(rng.gamma(self.shape, mean / self.shape, count), self.low, self.high)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", between("shape", "Exponential", self.shape, 1e-50, 1e50))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.fingerprint import check_same, fingerprint
 from clusterbandits.simulation.crew import crew_of, play_all
+from clusterbandits.simulation.store import MANIFEST
 from clusterbandits.simulation.trial import open_ledger, plan_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Play:
     def _ledgers(self) -> Iterator[Ledger]:
         for game in self._games:
             place = self._folder / "runs" / game.folder
-            if not place.exists():
+            if not (place / MANIFEST).exists():
                 check_same(self._begun, "out", "paper", str(self._folder))
             ledger = open_ledger(_plan(game), place)
             self.stored += ledger.tally.progress().runs_done

@@ -88,11 +88,11 @@ class CKLUCB(IndexPolicy):
 
     def add_arm(self, arm: Label, cluster: Label) -> None:
         """Take in a new arm, unless distances were given: nothing is known of its own."""
-        if self.settings["distances"] is not None:
-            raise invalid(
-                "distances", "CKLUCB.add_arm", "those of widths", Described("a table without the arm")
-            )
-        super().add_arm(arm, cluster)
+        with self._lock:
+            if self.settings["distances"] is not None:
+                given = Described("a table without the arm")
+                raise invalid("distances", "CKLUCB.add_arm", "those of widths", given)
+            super().add_arm(arm, cluster)
 
     def remove_arm(self, arm: Label) -> None:
         """Forget an arm and its distances."""
@@ -102,4 +102,8 @@ class CKLUCB(IndexPolicy):
             if table is not None:
                 kept = [row for number, row in enumerate(table) if number != gone]
                 self.settings["distances"] = [row[:gone] + row[gone + 1 :] for row in kept]
-            super().remove_arm(arm)
+            try:
+                super().remove_arm(arm)
+            except BaseException:
+                self.settings["distances"] = table
+                raise

@@ -11,7 +11,7 @@ from clusterbandits.policies.layout import NOBODY, Floats, Ints
 #: Scores this close, relative to the best, are tied: above what rounding does to them, far below what one
 #: reward does. Those of Exponential rewards grow as exp(f/t), which passes on the rounding of f.
 TIE, _EXPONENTIAL_TIE = 1e-13, 5e-13
-#: Scores are certain to differ from here on, in ties.
+#: Scores further apart than this many ties certainly differ.
 APART = 10.0
 
 

@@ -218,8 +218,12 @@ class Online(Watchful):
         rows = [known.get(label, (0, 0.0, 0)) for label in clusters.arms]
         if told["choice"].get("last") not in {None, *clusters.arms}:
             told["choice"] = {}
-        self.clusters = clusters
-        self._begin()
+        before, self.clusters = self.clusters, clusters
+        try:
+            self._begin()
+        except BaseException:  # Memory may run out.
+            self.clusters = before
+            raise
         columns = zip(_PER_ARM, zip(*rows, strict=True), strict=True)
         self._resume(told | dict(columns))
 

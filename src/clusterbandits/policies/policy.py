@@ -150,7 +150,7 @@ class Policy(Online):
         return ":".join([self.name, *([",".join(changed)] if changed else [])])
 
     def _changed(self) -> dict[str, Any]:
-        return {key: value for key, value in self.settings.items() if value != self.defaults[key]}
+        return {key: value for key, value in tuple(self.settings.items()) if value != self.defaults[key]}
 
     def fresh_state(self, rng: Generator | None = None) -> State:
         """Return the state before the first round, as compiled code receives it.
@@ -160,11 +160,12 @@ class Policy(Online):
         raise NotImplementedError
 
     def for_horizon(self, horizon: int) -> Self:
-        """Return the policy as it plays so many rounds: itself, unless it needs to know their number."""
-        if not self.needs_horizon or self.settings["horizon"] is not None:
-            return self
-        settings = self.settings | {"horizon": horizon}
-        return self.make(self.clusters, settings, family=self.family, label=self.label)
+        """Return a new policy like this one for so many rounds; changes of this one do not affect it."""
+        with self._lock:
+            settings = dict(self.settings)
+            if self.needs_horizon and settings["horizon"] is None:
+                settings["horizon"] = horizon
+            return self.make(self.clusters, settings, family=self.family, label=self.label)
 
     def explain(self) -> Explanation:
         """Return what it knows of every arm, and what it compares them by where that is not left to chance.

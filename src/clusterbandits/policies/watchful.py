@@ -119,6 +119,9 @@ class Watchful:
             self._check_alarm(one, declared, owner)
             # No cluster has two.
             del declared[one["cluster"]]
+        if (watched["look"] is None) != (self._look == math.inf):
+            allowed = "null" if self._look == math.inf else "the round of the next check"
+            raise invalid("look", owner, allowed, watched["look"])
         if watched["look"] is not None:
             latest = _look_after(self._next_round)
             look = whole("look", owner, watched["look"], least=1, most=latest)
@@ -127,11 +130,13 @@ class Watchful:
 
     def _check_alarm(self, one: dict[str, Any], declared: dict[Label, float], owner: str) -> None:
         if type(one["cluster"]) not in {str, int} or one["cluster"] not in declared:
-            raise invalid("alarms", owner, "of clusters that it watches, one at most of each", one["cluster"])
+            raise invalid("alarms", owner, "at most one per watched cluster", one["cluster"])
         whole("round", owner, one["round"], least=1, most=self._next_round)
         width = as_float(restore_number(one["width"]))
         if not width == declared[one["cluster"]] < math.inf:
-            raise invalid("width", owner, "the finite one of its cluster", one["width"])
+            raise invalid(
+                "width", owner, "the declared width of its cluster, which must be finite", one["width"]
+            )
         needed, evidence = (as_float(restore_number(one[key])) for key in ("needed", "evidence"))
         if not 0.0 <= needed * CLOSE <= evidence or needed == math.inf:
             raise invalid("evidence", owner, f"at least the {needed:g} needed", one["evidence"])

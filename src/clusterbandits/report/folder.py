@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import TYPE_CHECKING
 
 from clusterbandits.files import made_folder, whole_file
@@ -62,7 +63,8 @@ def _save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
         whole_file(folder / f"{name}.csv") as unfinished,
         unfinished.open("w", encoding="utf-8", newline="") as file,
     ):
-        _inert(frame).to_csv(file, index=False)
+        # Quoted text: a semicolon separates cells where commas are decimal.
+        _inert(frame).to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _inert(frame: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: What begins or ends markup inside a line. Underscores inside words and brackets without a target do not.
 _INLINE = re.compile(r"[\\`*~|]|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])")
 #: Some readers know no backslash before these.
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;"}
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "@": "&#64;"}
 #: What turns an address into a link where it is not marked up.
 _ADDRESS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 #: A heading, an item of a list, or a rule at the beginning of a line.

@@ -67,6 +67,8 @@ def advance(
 def _advance(
     state: Any, rewards: Rewards, record: Record, cursor: NDArray[np.int64], rules: Rules, steps: int
 ) -> int:
+    if not state.pulls.size == rewards.means.size == record.pulls.shape[1]:
+        raise IndexError("a policy has other arms than its rewards")
     for _ in range(steps):
         n = cursor[ROUND]
         if n > rules.horizon:

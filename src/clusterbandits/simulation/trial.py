@@ -166,8 +166,8 @@ def plan_of(
 
     ``settings`` are its horizon, runs, seed, checkpoints, paired and stepwise, by name.
     """
-    learners = _policies(instance, policies, clusters)
     horizon = whole("horizon", "simulate", settings["horizon"], least=1)
+    learners = _policies(instance, policies, clusters, horizon)
     family, best = instance.family, instance.best_mean
     if family.counts and horizon * best > MOST_COUNT:
         raise invalid(
@@ -178,7 +178,7 @@ def plan_of(
     check_numbers("simulate", len(learners), runs, len(checkpoints), len(instance.arms))
     return Plan(
         instance=instance,
-        policies=tuple(one.for_horizon(horizon) for one in learners),
+        policies=learners,
         horizon=horizon,
         runs=runs,
         seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),
@@ -188,16 +188,19 @@ def plan_of(
     )
 
 
-def _policies(instance: Instance, given: object, clusters: Clusters | None) -> tuple[Policy, ...]:
+def _policies(
+    instance: Instance, given: object, clusters: Clusters | None, horizon: int
+) -> tuple[Policy, ...]:
     known = paired_clusters(instance, clusters, "simulate")
     listed = list(given) if is_list(given) else [given]
     made = [policy(one, known, family=instance.family) if isinstance(one, str) else one for one in listed]
     if not made:
         raise invalid("policies", "simulate", "at least one policy", given)
     chosen: list[Policy] = []
-    for one in made:
-        if not isinstance(one, Policy):
-            raise invalid("policies", "simulate", "policies or their names", one)
+    for each in made:
+        if not isinstance(each, Policy):
+            raise invalid("policies", "simulate", "policies or their names", each)
+        one = each.for_horizon(horizon)
         paired_clusters(instance, one.clusters, "simulate")
         if not one.family.includes(instance.family):
             allowed = f"made for {instance.family.name} rewards, as in family={instance.family.spec!r}"

@@ -2,19 +2,21 @@
 
 Densities are exp(−t d(mode, u)), unimodal, and need no normalisation. Mass is summed outwards from the
 highest point in panels that the density's own scale sets, so that the far tails, where a width contradicts
-the data, are as accurate as the middle. Exponential means, which can lie hundreds of powers of ten apart, are
-measured by v = log u, in which their density e^v exp(−t d(mode, e^v)) is log-concave; others by v = u.
+the data, are as accurate as the middle. Exponential means can lie hundreds of powers of ten apart: they are
+measured by v = log(u/base), in which the density u exp(−t d(mode, u)) is log-concave. All others, and
+Exponential means that are close together, are measured by v = u; their base is 0.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import slope
-from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, POISSON, Law, variance
+from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, POISSON, variance
 from clusterbandits.families.posterior import Density, log_density
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -28,6 +30,8 @@ _NEGLIGIBLE, _FAR = 1e-11, -40.0
 #: The finest step, relative to where it starts, for floats, and to the whole, for the number of panels.
 _FINEST, _SHORTEST = 1e-15, 1e-60
 _SMALLEST = 1e-300
+#: Exponential means less than this factor apart are close together; steps between others are no wider in v.
+_CLOSE, _WIDEST = 2.0, 0.5
 #: A draw that was refused so often has nowhere to go but the highest point, to all digits of a float.
 _MOST_REFUSALS = 1000
 
@@ -41,42 +45,57 @@ def scale_at(of: Density, u: float) -> float:
     return 1.0 / max(steep + bend, 1e-300) if steep < math.inf else 0.0
 
 
-@inner_kernel
-def _from_mean(law: Law, u: float) -> float:
-    return math.log(max(u, _SMALLEST)) if law.code == EXPONENTIAL else u
+class Part(NamedTuple):
+    """The part of a posterior between two values of v, and the base they are measured from."""
+
+    of: Density
+    base: float
+    first: float
+    last: float
 
 
 @inner_kernel
-def _to_mean(law: Law, v: float) -> float:
-    return math.exp(v) if law.code == EXPONENTIAL else v
+def _part(of: Density, low: float, high: float) -> Part:
+    if of.law.code == EXPONENTIAL and high > _CLOSE * low:
+        base = max(low, _SMALLEST)
+        return Part(of, base, 0.0, math.log(high / base))
+    return Part(of, 0.0, low, high)
 
 
 @inner_kernel
-def _log_height(of: Density, v: float) -> float:
+def _mean_at(part: Part, v: float) -> float:
+    return part.base * math.exp(v) if part.base > 0.0 else v
+
+
+@inner_kernel
+def _log_height(part: Part, v: float) -> float:
     """Return the log of the density in v."""
-    return log_density(of, math.exp(v)) + v if of.law.code == EXPONENTIAL else log_density(of, v)
+    if part.base > 0.0:
+        return log_density(part.of, part.base * math.exp(v)) + v + math.log(part.base)
+    return log_density(part.of, v)
 
 
 @inner_kernel
-def _highest(of: Density, low: float, high: float) -> float:
-    """Return the v of the highest density between two others."""
-    top = of.mode
-    if of.law.code == EXPONENTIAL:
-        force = of.force * of.law.weight
-        top = _from_mean(of.law, of.mode) + (math.log(force / (force - 1.0)) if force > 1.0 else math.inf)
-    return min(max(top, low), high)
+def _highest(part: Part) -> float:
+    """Return the v of the highest density."""
+    top = part.of.mode
+    if part.base > 0.0:
+        force = part.of.force * part.of.law.weight
+        top = math.log(top / part.base) + (math.log(force / (force - 1.0)) if force > 1.0 else math.inf)
+    return min(max(top, part.first), part.last)
 
 
 @kernel
-def _scale(of: Density, v: float, whole: float) -> float:
+def _scale(part: Part, v: float) -> float:
     """Return how far from v the density falls by a factor of about e, or the finest step there is."""
-    if of.law.code == EXPONENTIAL:
-        force = of.force * of.law.weight
-        bend = force * math.exp(_from_mean(of.law, of.mode) - v)
-        scale = 1.0 / (abs(bend - force + 1.0) + math.sqrt(bend) + _SMALLEST)
+    if part.base > 0.0:
+        force = part.of.force * part.of.law.weight
+        bend = force * part.of.mode / part.base * math.exp(-v)
+        # Below its highest point the density falls as exp(−e^−v): never on a scale of more than 1.
+        scale = min(1.0 / (abs(bend - force + 1.0) + math.sqrt(bend) + _SMALLEST), _WIDEST)
     else:
-        scale = scale_at(of, v)
-    return max(scale, _FINEST * abs(v), _SHORTEST * whole)
+        scale = scale_at(part.of, v)
+    return max(scale, _FINEST * abs(v), _SHORTEST * (part.last - part.first))
 
 
 @kernel
@@ -84,14 +103,14 @@ def log_mass(of: Density, low: float, high: float) -> float:
     """Return the log of ∫ exp(−t d(mode, u)) du from low to high."""
     if not high > low:
         return -math.inf
-    first, last = _from_mean(of.law, low), _from_mean(of.law, high)
-    peak = _highest(of, first, last)
-    top = _log_height(of, peak)
+    part = _part(of, low, high)
+    peak = _highest(part)
+    top = _log_height(part, peak)
     if top == -math.inf:
         return -math.inf
-    step = _FIRST_PANEL * _scale(of, peak, last - first)
-    mass = _outwards(of, peak, last, step, top)
-    mass += _outwards(of, peak, first, -step, top)
+    step = _FIRST_PANEL * _scale(part, peak)
+    mass = _outwards(part, peak, part.last, step, top)
+    mass += _outwards(part, peak, part.first, -step, top)
     return top + math.log(mass) if mass > 0.0 else -math.inf
 
 
@@ -111,10 +130,10 @@ def _is_fraction(power: float) -> bool:
 
 
 @kernel
-def _outwards(of: Density, start: float, end: float, step: float, top: float) -> float:
+def _outwards(part: Part, start: float, end: float, step: float, top: float) -> float:
     """Return ∫ exp(log density − top), never negative, from start towards end, step by growing step."""
     mass, u = 0.0, start
-    rough_at_0, rough_at_1 = _is_rough(of)
+    rough_at_0, rough_at_1 = _is_rough(part.of)
     for _ in range(_MOST_PANELS):
         if u == end:
             break
@@ -125,11 +144,11 @@ def _outwards(of: Density, start: float, end: float, step: float, top: float) ->
             v = 1.0 - min(max(1.0 - v, (1.0 - u) / _GRADE), (1.0 - u) * _GRADE)
         if (step > 0.0) == (v > end) or v == u:
             v = end
-        centre, half, part = 0.5 * (u + v), 0.5 * abs(v - u), 0.0
+        centre, half, panel = 0.5 * (u + v), 0.5 * abs(v - u), 0.0
         for i in range(_NODES.size):
-            part += _WEIGHTS[i] * math.exp(_log_height(of, centre + half * _NODES[i]) - top)
-        mass += half * part
-        if half * part < _NEGLIGIBLE * mass:
+            panel += _WEIGHTS[i] * math.exp(_log_height(part, centre + half * _NODES[i]) - top)
+        mass += half * panel
+        if half * panel < _NEGLIGIBLE * mass:
             break
         u, step = v, _GROWTH * step
     return mass
@@ -140,28 +159,28 @@ def draw_between(of: Density, rng: np.random.Generator, low: float, high: float)
     """Draw from the part of the posterior between low and high, by rejection under a staircase."""
     if not high > low:
         return low
-    first, last = _from_mean(of.law, low), _from_mean(of.law, high)
-    peak = _highest(of, first, last)
-    top = _log_height(of, peak)
-    scale = _scale(of, peak, last - first)
-    above = _stairs(of, peak, last, scale, top, math.inf)[0]
-    below = _stairs(of, peak, first, -scale, top, math.inf)[0]
+    part = _part(of, low, high)
+    peak = _highest(part)
+    top = _log_height(part, peak)
+    scale = _scale(part, peak)
+    above = _stairs(part, peak, part.last, scale, top, math.inf)[0]
+    below = _stairs(part, peak, part.first, -scale, top, math.inf)[0]
     for _ in range(_MOST_REFUSALS):
         at = rng.random() * (above + below)
         if at < above:
-            _, near, far = _stairs(of, peak, last, scale, top, at)
+            _, near, far = _stairs(part, peak, part.last, scale, top, at)
         else:
-            _, near, far = _stairs(of, peak, first, -scale, top, at - above)
+            _, near, far = _stairs(part, peak, part.first, -scale, top, at - above)
         v = near + rng.random() * (far - near)
-        allowed = _log_height(of, v) - _log_height(of, near)
+        allowed = _log_height(part, v) - _log_height(part, near)
         if rng.random() < math.exp(min(allowed, 0.0)):
-            return min(max(_to_mean(of.law, v), low), high)
-    return min(max(_to_mean(of.law, peak), low), high)
+            return min(max(_mean_at(part, v), low), high)
+    return min(max(_mean_at(part, peak), low), high)
 
 
 @kernel
 def _stairs(
-    of: Density, start: float, end: float, scale: float, top: float, wanted: float
+    part: Part, start: float, end: float, scale: float, top: float, wanted: float
 ) -> tuple[float, float, float]:
     """Return the area under the staircase from start to end, and the step where it passes ``wanted``."""
     area, near, far, offset = 0.0, start, start, 0.5 * scale
@@ -171,7 +190,7 @@ def _stairs(
         near, far = far, start + offset
         if (scale > 0.0) == (far > end) or far == near:
             far = end
-        height = _log_height(of, near) - top
+        height = _log_height(part, near) - top
         if height < _FAR and wanted == math.inf:
             break
         area += abs(far - near) * math.exp(height)

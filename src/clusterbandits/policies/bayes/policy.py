@@ -38,7 +38,7 @@ class RandomPolicy(Policy):
                 raise invalid(key, owner, f"a whole number of at most {_KEYS[key]} bits, as text", value)
         stream = self._last_choice()["inc"]
         if data["inc"] != stream:
-            raise invalid("inc", owner, f"{stream}, the stream of its seed", data["inc"])
+            raise invalid("inc", owner, f"{stream}, the stream that belongs to its seed", data["inc"])
 
     def _restore_choice(self, data: dict[str, Any]) -> None:
         if data:

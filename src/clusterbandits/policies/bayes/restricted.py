@@ -38,8 +38,7 @@ _PLAIN_TRIES = 8
 _RESOLVED = 1e-13
 _LOWEST = 1e-100
 _FAR = 40.0
-#: Steps outwards, and inwards from each end, so that all cells fit into what is made at first.
-_MOST_STEPS, _MOST_INSIDE = 60, 36
+_MOST_STEPS = 60
 
 
 class Beliefs(NamedTuple):
@@ -146,7 +145,7 @@ def _make_cells(law: Law, group: Group, cells: Cells) -> None:
     edges[count] = left
     half = 0.5 * (right - left)
     inside = 0
-    while inside < _MOST_INSIDE and _offset(scale, inside + 1) < half:
+    while _offset(scale, inside + 1) < half:
         inside += 1
         edges[count + inside] = left + _offset(scale, inside)
     count += inside

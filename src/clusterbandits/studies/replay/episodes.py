@@ -8,6 +8,7 @@ knows nothing of rewards, leaving it out moves nothing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ EPISODES = 20
 _FEWEST, _MOST = 2, 100_000
 #: The share of episodes that may run out of rows.
 _UNFINISHED = 1e-3
+#: The most rounds whose rows SciPy can count; of far more it ends the process.
+_COUNTED = 10**9
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,9 @@ def rows_for(rounds: int, arms: int) -> int:
     >>> rows_for(1000, 6)
     6551
     """
+    if rounds > _COUNTED:
+        spread = math.sqrt(float(rounds) * arms * (arms - 1))
+        return rounds * arms + int(stats.norm.isf(_UNFINISHED) * spread)
     return rounds + int(stats.nbinom.isf(_UNFINISHED, rounds, 1.0 / arms))
 
 

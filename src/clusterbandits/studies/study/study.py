@@ -190,7 +190,7 @@ def _check_size(document: Document, study: Study) -> None:
         rows += games * rounds
     if rows > MOST_ROWS:
         with document.at("checkpoints"):
-            allowed = f"so few that all curves together have at most {MOST_ROWS:,} points"
+            allowed = f"few enough that all curves together have at most {MOST_ROWS:,} points"
             raise invalid("checkpoints", OWNER, allowed, Described(f"{rows:,}"))
 
 
