@@ -57,10 +57,14 @@ class HierTS(RandomPolicy):
     #: It keeps hundreds of numbers for every arm.
     most_arms = MOST_TABLE_ARMS
 
+    @property
+    def heeds_widths(self) -> bool:
+        """Whether it was asked to respect widths."""
+        return bool(self.settings["widths"] == "respected")
+
     def fresh_state(self, rng: Generator | None = None) -> GroupState:
         """Return the state before the first round."""
-        ignored = self.settings["widths"] == "ignored"
-        widths = [math.inf] * len(self.clusters.widths) if ignored else self.clusters.widths
+        widths = self.clusters.widths if self.heeds_widths else [math.inf] * len(self.clusters.widths)
         return fresh_state(
             self.family.law,
             members_of(self.clusters),

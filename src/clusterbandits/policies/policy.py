@@ -149,6 +149,11 @@ class Policy(Online):
         changed = [f"{key}={_text(value)}" for key, value in self._changed().items()]
         return ":".join([self.name, *([",".join(changed)] if changed else [])])
 
+    @property
+    def heeds_widths(self) -> bool:
+        """Whether the widths of its clusters can change its choices or alarms, with its present settings."""
+        return self.uses_widths
+
     def _changed(self) -> dict[str, Any]:
         return {key: value for key, value in tuple(self.settings.items()) if value != self.defaults[key]}
 
