@@ -6,6 +6,7 @@ Tell it which options belong together and how far apart they can be; it shows wh
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
@@ -53,12 +54,15 @@ if TYPE_CHECKING:
     )
     from clusterbandits.report.regret_plot import save_regret_plot
     from clusterbandits.simulation import Progress, Result, load_result, play, simulate
-    from clusterbandits.simulation.machines import MachinesError, dask_executor
-    from clusterbandits.studies.advice.advice import Advice, advise
-    from clusterbandits.studies.advice.picture import save_arms_picture
+    from clusterbandits.simulation.dask_workers import WorkersError, dask_executor
+    from clusterbandits.studies.advice_files import save_arms_picture
+    from clusterbandits.studies.advise import Advice, advise
     from clusterbandits.studies.history import History, read_history
-    from clusterbandits.studies.replay import ReplayProgress, ReplayResult, replay
-    from clusterbandits.studies.study.run import StudyReport, run_study
+    from clusterbandits.studies.log_survey import ReplayProgress
+    from clusterbandits.studies.replay import replay
+    from clusterbandits.studies.replay_result import ReplayResult
+    from clusterbandits.studies.run_study import run_study
+    from clusterbandits.studies.study_report import StudyReport
 
 _HOMES = {
     "bounds": ("RegretBound", "regret_bound"),
@@ -103,13 +107,18 @@ _HOMES = {
     ),
     "report.regret_plot": ("save_regret_plot",),
     "simulation": ("Progress", "Result", "load_result", "play", "simulate"),
-    "simulation.machines": ("MachinesError", "dask_executor"),
-    "studies.advice.advice": ("Advice", "advise"),
-    "studies.advice.picture": ("save_arms_picture",),
+    "simulation.dask_workers": ("WorkersError", "dask_executor"),
+    "studies.advice_files": ("save_arms_picture",),
+    "studies.advise": ("Advice", "advise"),
     "studies.history": ("History", "read_history"),
-    "studies.replay": ("ReplayProgress", "ReplayResult", "replay"),
-    "studies.study.run": ("StudyReport", "run_study"),
+    "studies.log_survey": ("ReplayProgress",),
+    "studies.replay": ("replay",),
+    "studies.replay_result": ("ReplayResult",),
+    "studies.run_study": ("run_study",),
+    "studies.study_report": ("StudyReport",),
 }
+#: Public names of earlier versions, and what they are called now.
+_RENAMED = {"MachinesError": "WorkersError"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -142,7 +151,6 @@ __all__ = [
     "Instance",
     "InvalidInputError",
     "KLUCBPlusPlus",
-    "MachinesError",
     "Poisson",
     "Policy",
     "Progress",
@@ -160,6 +168,7 @@ __all__ = [
     "WidthAlarm",
     "WidthFit",
     "WidthWarning",
+    "WorkersError",
     "advise",
     "as_family",
     "dask_executor",
@@ -181,6 +190,10 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for, so that ``--help`` never waits for Numba."""
     if name in _HOMES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _RENAMED:
+        message = f"{__name__}.{name} is now called {__name__}.{_RENAMED[name]}."
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return __getattr__(_RENAMED[name])
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)

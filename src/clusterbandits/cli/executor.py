@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def chosen_executor(dask: str | None, workers: int | None = None) -> Iterator[Executor | None]:
-    """Lend an executor that plays on the cluster at an address, or None where none is given.
+    """Provide an executor that simulates on the cluster at an address, or None without an address.
 
-    Threads of this machine, ``workers``, are refused where a cluster plays.
+    Threads of this machine, ``workers``, are refused where a cluster simulates.
     """
     if dask is None:
         yield None
         return
-    from clusterbandits.simulation.machines import dask_executor
+    from clusterbandits.simulation.dask_workers import dask_executor
     from clusterbandits.validate import invalid
 
     if workers is not None:

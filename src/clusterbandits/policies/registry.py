@@ -67,10 +67,16 @@ def policy(
     >>> policy("clus-ucb:refresh=50", Clusters([2, 1], widths=0.1), a=5)
     ClusUCB(Clusters([2, 1], widths=[0.1, 0.1]), a=5.0, refresh=50)
     """
-    name, colon, written = spec.partition(":") if isinstance(spec, str) else (spec, "", "")
-    kind = POLICIES[choice("policy", "policy", name, POLICIES)]
+    kind = kind_of(spec)
+    _, colon, written = spec.partition(":")
     values = _read(kind, written) if colon else {}
     return kind.make(clusters, values | settings, family=family, label=label)
+
+
+def kind_of(spec: str) -> type[Policy]:
+    """Return the class of the policy that a text names, with or without settings behind its name."""
+    name = spec.partition(":")[0] if isinstance(spec, str) else spec
+    return POLICIES[choice("policy", "policy", name, POLICIES)]
 
 
 def _read(kind: type[Policy], written: str) -> dict[str, object]:

@@ -16,7 +16,7 @@ from clusterbandits.validate import between, invalid, is_list, random_generator,
 from clusterbandits.wording import escaped, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -277,6 +277,28 @@ class Result:
 
     def _repr_html_(self) -> str:
         return self.table().html()
+
+
+def joined(results: Mapping[str, Result]) -> Result:
+    """Return results of one policy each, on one instance with equal checkpoints and runs, as one result.
+
+    Parameters
+    ----------
+    results
+        The results by the labels of their policies in the new one.
+    """
+    parts = list(results.values())
+    first = parts[0]
+    return Result(
+        first.instance,
+        tuple(results),
+        first.checkpoints,
+        np.concatenate([part.pulls for part in parts]),
+        first.runs,
+        alarm_rounds=tuple(part.alarm_rounds[0] for part in parts),
+        seed=first.seed,
+        paired=first.paired,
+    )
 
 
 def _labels(labels: object) -> tuple[str, ...]:

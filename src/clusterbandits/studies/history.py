@@ -13,8 +13,8 @@ from clusterbandits.instance import Instance
 from clusterbandits.limits import MOST_ROUNDS, MOST_TABLE_ARMS
 from clusterbandits.partition import Partition
 from clusterbandits.simulation.statistics import count_text
-from clusterbandits.studies.advice.spans import safe_widths
 from clusterbandits.studies.columns import Column, Source
+from clusterbandits.studies.safe_widths import safe_widths
 from clusterbandits.tables import Table
 from clusterbandits.validate import Described, invalid
 

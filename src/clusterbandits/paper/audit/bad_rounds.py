@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict
-from clusterbandits.paper.audit.decide import Estimate, estimate
+from clusterbandits.paper.audit.estimates import Estimate, estimate
 from clusterbandits.paper.figures import figure
 from clusterbandits.paper.programme import WRONG_WIDTHS
 from clusterbandits.policies import ClusUCB
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clusterbandits.instance import Instance
-    from clusterbandits.paper.evidence import Evidence
+    from clusterbandits.paper.results import PaperResults
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -82,8 +82,8 @@ def bad_rounds(a: float, rounds: int, runs: int, seed: int) -> Estimate:
     return estimate(np.array(counts, dtype=float))
 
 
-def _rare(evidence: Evidence) -> Finding:
-    settings = evidence.settings
+def _rare(paper: PaperResults) -> Finding:
+    settings = paper.settings
     rounds, runs = min(_ROUNDS, settings.horizon), min(_RUNS, settings.runs)
     found = judge_rare(bad_rounds(5.0, rounds, runs, settings.seed), rounds)
     without = bad_rounds(0.0, rounds, runs, settings.seed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from clusterbandits.paper.evidence import Evidence
+    from clusterbandits.paper.results import PaperResults
     from clusterbandits.tables import Table
 
 
@@ -36,7 +36,7 @@ class Claim:
     """One statement of the paper.
 
     ``key`` names it for machines. ``where`` says where it stands, ``says`` what it states (in our words),
-    ``test`` how it is put to the test. ``check`` computes the finding from the evidence of a run; it never
+    ``test`` how it is put to the test. ``check`` computes the finding from the results of a run; it never
     knows the answer beforehand. ``figures`` must all have been played, and one of ``among`` at least.
     """
 
@@ -44,7 +44,7 @@ class Claim:
     where: str
     says: str
     test: str
-    check: Callable[[Evidence], Finding]
+    check: Callable[[PaperResults], Finding]
     figures: tuple[int, ...] = ()
     among: tuple[int, ...] = ()
 
@@ -74,9 +74,9 @@ class Entry:
         }
 
 
-def audit(claims: Iterable[Claim], evidence: Evidence) -> tuple[Entry, ...]:
+def audit(claims: Iterable[Claim], paper: PaperResults) -> tuple[Entry, ...]:
     """Put every claim to the test whose figures were played, in the order of the paper."""
-    return tuple(Entry(claim, claim.check(evidence)) for claim in claims if claim.applies(evidence.figures))
+    return tuple(Entry(claim, claim.check(paper)) for claim in claims if claim.applies(paper.figures))
 
 
 def by_cases(

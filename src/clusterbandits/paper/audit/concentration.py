@@ -18,7 +18,7 @@ from clusterbandits.paper.audit.samples import (
     share,
     suboptimal,
 )
-from clusterbandits.paper.branches import settings
+from clusterbandits.paper.figures import settings
 from clusterbandits.tables import cell
 
 if TYPE_CHECKING:
@@ -156,28 +156,28 @@ CONCENTRATION = (
         "Section 2.1.2",
         "KL-UCB works with a above 3.",
         "Sum the bound of its proof on the chance of a bad round: n times it must fall like 1/log n.",
-        lambda _evidence: constant_of_one_arm(3.001),
+        lambda _: constant_of_one_arm(3.001),
     ),
     Claim(
         "near-optimality",
         "Section 4, near-optimality",
         "Theorem 2's rate is the lower bound on most instances, not on all.",
         "Count over the figures and random problems.",
-        lambda _evidence: near_optimal(_groups()),
+        lambda _: near_optimal(_groups()),
     ),
     Claim(
         "constant-a",
         "Appendix, Theorem 3",
         "With a at least 5 the expected number of bad rounds is O(log log T).",
         "Sum Theorem 3's own bound on the chance of one: n times it must fall like 1/log n.",
-        lambda _evidence: constant(5, _sizes()),
+        lambda _: constant(5, _sizes()),
     ),
     Claim(
         "clus-ucb-pulls-no-more",
         "Appendix, proof of Theorem 2",
         "Clus-UCB's regret is at most KL-UCB's.",
         "Compare both rates of every suboptimal arm, in the figures and in random problems.",
-        lambda _evidence: below_kl_ucb(
+        lambda _: below_kl_ucb(
             suboptimal([*paper_bounds(), *random_bounds("exact"), *random_bounds("wide")])
         ),
     ),
@@ -186,6 +186,6 @@ CONCENTRATION = (
         "Appendix, proof of Theorem 2",
         "A better arm's α over a worse one's rises with the best mean.",
         "Follow it on 200 values, in the figures' suboptimal clusters and in random ones.",
-        lambda _evidence: ratio_rises(_pairs()),
+        lambda _: ratio_rises(_pairs()),
     ),
 )
