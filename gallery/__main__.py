@@ -12,7 +12,7 @@ from clusterbandits.simulation.results import joined
 from clusterbandits.simulation.simulate import load_result
 from clusterbandits.studies.advice_files import arms_picture
 from clusterbandits.studies.advise import advise
-from clusterbandits.studies.bundled_tables import table_file, table_history
+from clusterbandits.studies.history import table_file, table_history
 from clusterbandits.studies.run_study import run_study
 from clusterbandits.studies.study_file import read_study
 from clusterbandits.studies.study_runs import contenders

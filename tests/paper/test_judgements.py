@@ -9,9 +9,17 @@ import pytest
 
 from clusterbandits import Instance
 from clusterbandits.paper.audit import CLAIMS, comparisons, rates, widths
-from clusterbandits.paper.audit.bad_rounds import bad_rounds, count_bad_rounds, judge_rare
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, audit, by_cases
-from clusterbandits.paper.audit.estimates import Estimate, apart, difference, estimate
+from clusterbandits.paper.audit.claim import (
+    Claim,
+    Estimate,
+    Finding,
+    Verdict,
+    audit,
+    by_cases,
+    difference,
+    estimate,
+)
+from clusterbandits.paper.audit.concentration import bad_rounds, count_bad_rounds, judge_rare
 from clusterbandits.paper.export import audit_markdown
 from clusterbandits.paper.programme import Programme
 from clusterbandits.paper.results import PaperResults
@@ -45,7 +53,8 @@ def test_paired_differences_are_sharper() -> None:
     rng = np.random.default_rng(1)
     common = rng.normal(size=50)
     one, other = common + 1 + rng.normal(size=50) / 100, common
-    assert apart(one, other, paired=True).error < 0.1 * apart(one, other, paired=False).error
+    independent = difference(estimate(one), estimate(other))
+    assert estimate(one - other).error < 0.1 * independent.error
     assert difference(HIGH, LOW) == Estimate(10, math.sqrt(2), 48)
 
 

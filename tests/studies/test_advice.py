@@ -13,10 +13,9 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.serial import to_json
 from clusterbandits.studies.advise import Advice, advise
-from clusterbandits.studies.bundled_tables import table_history
 from clusterbandits.studies.candidates import FEWEST_WORLDS, Candidate, choose
 from clusterbandits.studies.group_advice import may_be_best, widest_help
-from clusterbandits.studies.history import History, read_history
+from clusterbandits.studies.history import History, read_history, table_history
 from clusterbandits.studies.safe_widths import rounded_up, safe_widths, span_bound
 
 Truth = list[list[float]]

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from clusterbandits.paper.programme import Experiment, Programme
     from clusterbandits.paper.settings import PaperSettings
     from clusterbandits.simulation.campaign import Listener, Simulation
     from clusterbandits.simulation.executors import Workers
     from clusterbandits.simulation.results import Result
+
+    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +56,10 @@ class PaperResults:
             experiments = self.programme.figure(setting.figure, setting.widths)
             self._figures[setting.key] = self.together(experiments)
         return self._figures[setting.key]
+
+    def final(self, experiment: Experiment) -> Floats:
+        """Return the regret of every run of an experiment at its horizon."""
+        return self.of[experiment].regret(0)[:, -1]
 
     def together(self, experiments: Mapping[str, Experiment]) -> Result:
         """Return several experiments on one instance as one result, with these labels."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.bounds.view import violation
-from clusterbandits.paper.audit.estimates import Estimate, estimate
+from clusterbandits.paper.audit.claim import Estimate, estimate
 from clusterbandits.paper.audit.rates import per_log_n
 from clusterbandits.paper.programme import has_certificates
 from clusterbandits.report.regret_table import regret_records

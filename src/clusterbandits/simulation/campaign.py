@@ -55,18 +55,8 @@ class Progress(NamedTuple):
 class Simulation:
     """A planned simulation and the runs it has so far, in memory and in its store; see ``open_simulation``.
 
-    Parameters
-    ----------
-    plan
-        What is simulated.
-    store
-        Keeps runs as they finish, and may hold runs already.
-    pieces
-        Blocks per policy; no bit of the result depends on it.
-    name
-        What progress calls it.
-    key
-        What the caller knows it by.
+    ``pieces`` is the number of blocks per policy; no bit of the result depends on it. Progress calls it
+    ``name``; the caller may know it by any ``key``.
     """
 
     def __init__(
@@ -153,18 +143,8 @@ def open_simulation(
 ) -> Simulation:
     """Return a simulation with the runs that a folder has; runs it lacks are added to it as they finish.
 
-    A folder that other sources, versions or machines began is only read: adding runs to it is refused.
-
-    Parameters
-    ----------
-    plan
-        What is simulated.
-    folder
-        The store, made where there is none; None keeps runs in memory alone.
-    pieces
-        Blocks per policy where the store is new.
-    name, key
-        As for ``Simulation``.
+    Without a folder, runs are kept in memory alone. A folder that other sources, versions or machines began
+    is only read: adding runs to it is refused.
     """
     if folder is None:
         return Simulation(plan, None, pieces, name=name, key=key)

@@ -260,11 +260,7 @@ class Result:
         return self.labels[place], float(final.mean()), shown_error, median, high, 100 * float(best), rate
 
     def _place(self, policy: str | int) -> int:
-        if isinstance(policy, str) and policy in self.labels:
-            return self.labels.index(policy)
-        if not isinstance(policy, str) and policy in range(len(self.labels)):
-            return int(policy)
-        raise invalid("policy", "Result", f"one of {listed(self.labels)}", policy)
+        return place_of(policy, self.labels, "Result")
 
     def __repr__(self) -> str:
         names = escaped(", ".join(self.labels))
@@ -279,14 +275,17 @@ class Result:
         return self.table().html()
 
 
-def joined(results: Mapping[str, Result]) -> Result:
-    """Return results of one policy each, on one instance with equal checkpoints and runs, as one result.
+def place_of(policy: str | int, labels: tuple[str, ...], owner: str) -> int:
+    """Return the position of a policy that is given by its label or its position."""
+    if isinstance(policy, str) and policy in labels:
+        return labels.index(policy)
+    if not isinstance(policy, str) and policy in range(len(labels)):
+        return int(policy)
+    raise invalid("policy", owner, f"one of {listed(labels)}", policy)
 
-    Parameters
-    ----------
-    results
-        The results by the labels of their policies in the new one.
-    """
+
+def joined(results: Mapping[str, Result]) -> Result:
+    """Return results of one policy each, by their new labels, as one; all but the policy must be equal."""
     parts = list(results.values())
     first = parts[0]
     return Result(

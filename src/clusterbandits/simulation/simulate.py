@@ -184,18 +184,9 @@ def _policies(
 
 
 def read_policies(given: object, named: Callable[[str], Policy], family: Family, owner: str) -> list[Policy]:
-    """Return policies with different labels, made for a reward family.
+    """Return a policy or a list of them, with different labels and made for a reward family.
 
-    Parameters
-    ----------
-    given
-        A policy or its name, or a list of them.
-    named
-        Makes a policy from its name.
-    family
-        The rewards that they must be made for.
-    owner
-        The function that errors name.
+    ``named`` makes a policy from its name; errors speak of ``owner``.
     """
     listed = list(given) if is_list(given) else [given]
     if not listed:

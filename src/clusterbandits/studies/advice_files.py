@@ -18,8 +18,8 @@ from clusterbandits.report.picture import check_picture_file
 from clusterbandits.report.style import render
 from clusterbandits.serial import number_text
 from clusterbandits.simulation.statistics import count_text
-from clusterbandits.studies.bundled_tables import TABLES
 from clusterbandits.studies.group_advice import may_be_best
+from clusterbandits.studies.history import TABLES
 from clusterbandits.studies.safe_widths import lower_bounds, upper_bounds
 from clusterbandits.tables import plain
 from clusterbandits.validate import invalid

@@ -123,20 +123,9 @@ def simulate_candidates(
     settings: AdviceSettings,
     progress: Listener | None = None,
 ) -> tuple[Candidate, ...]:
-    """Simulate every candidate at the estimates and in worlds, all on the same rewards.
+    """Simulate every candidate at the estimates and once in every world, all on the same rewards.
 
-    Parameters
-    ----------
-    estimates
-        The instance at the estimated means.
-    worlds
-        Means in plausible worlds, ``[world, arm]``; each has one run.
-    told
-        Clusters by the name of their widths; the safe ones are tried with several policies.
-    settings
-        How long and how often.
-    progress
-        Called several times per second with a ``Progress`` of all simulations.
+    ``worlds`` are means, ``[world, arm]``; ``told`` are clusters by the name of their widths.
     """
     tried = _tried(told)
     horizon = settings.horizon

@@ -78,18 +78,10 @@ class GroupAdvice:
 def group_advice(
     history: History, bound: RegretBound, chances: Floats, confidence: float
 ) -> tuple[GroupAdvice, ...]:
-    """Return what the history says of every group.
+    """Return what the history says of every group, at a confidence.
 
-    Parameters
-    ----------
-    history
-        What was tried.
-    bound
-        What must be paid at the estimated means with the safe widths.
-    chances
-        The posterior chance of every group to hold the best arm.
-    confidence
-        Of the widths, and of what is said about where the best arm is.
+    ``bound`` is that at the estimated means with the safe widths; ``chances`` are the posterior
+    probabilities that each group holds the best arm.
     """
     counts = history.counts()
     risk = own_risk(confidence, sum(trials.size > 1 for trials, _ in counts))

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from clusterbandits.simulation.results import place_of
 from clusterbandits.simulation.statistics import count_text, plus_minus
 from clusterbandits.studies.log_checks import unnoticed
 from clusterbandits.tables import Table, cell, plain
-from clusterbandits.validate import invalid
-from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -199,11 +198,7 @@ class ReplayResult:
         return f"{label}: rewards contradict a declared width in {episodes}." if alarmed else ""
 
     def _place(self, policy: str | int) -> int:
-        if isinstance(policy, str) and policy in self.labels:
-            return self.labels.index(policy)
-        if not isinstance(policy, str) and policy in range(len(self.labels)):
-            return int(policy)
-        raise invalid("policy", "ReplayResult", f"one of {listed(self.labels)}", policy)
+        return place_of(policy, self.labels, "ReplayResult")
 
     def __repr__(self) -> str:
         episodes = count_text(self.means.shape[1], "episode")

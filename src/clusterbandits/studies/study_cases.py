@@ -13,8 +13,7 @@ from clusterbandits.generators import random_instance
 from clusterbandits.instance import Instance
 from clusterbandits.limits import LARGEST_SEED, MOST_TABLE_ARMS
 from clusterbandits.serial import number_text
-from clusterbandits.studies.bundled_tables import TABLES, table_instance
-from clusterbandits.studies.history import read_history
+from clusterbandits.studies.history import TABLES, read_history, table_instance
 from clusterbandits.studies.study_schema import INSTANCE, RANDOM, WIDTHS
 from clusterbandits.studies.toml_file import OWNER, Document, given
 from clusterbandits.validate import Described, as_float, invalid, is_list, whole
@@ -136,19 +135,7 @@ class Case:
 
 
 def read_cases(document: Document, folder: Path, seed: int, rules: tuple[WidthRule, ...]) -> tuple[Case, ...]:
-    """Return all problems of a study.
-
-    Parameters
-    ----------
-    document
-        The study.
-    folder
-        Where paths of tables begin.
-    seed
-        The study's, for drawn instances that have none of their own.
-    rules
-        The study's, for instances that have none of their own.
-    """
+    """Return all cases of a study; its seed and its rules serve instances that have none of their own."""
     where: Keys = ("instances",)
     tables = document.tables(document.data.get("instances"), where, INSTANCE, _EXAMPLE)
     cases: list[Case] = []

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
-from clusterbandits.paper.audit.estimates import (
+from clusterbandits.paper.audit.claim import (
     Cases,
+    Claim,
     Estimate,
-    apart,
+    Finding,
+    Verdict,
+    by_cases,
     difference,
     estimate,
     listed,
@@ -44,9 +46,7 @@ def final(paper: PaperResults, setting: Setting, policy: str) -> Floats:
 
 def pays_less(paper: PaperResults, chosen: Sequence[Setting], policy: str, rival: str) -> dict[str, Estimate]:
     """Return how much more than a rival a policy pays in every setting, by the setting's name."""
-    return {
-        one.name: apart(final(paper, one, policy), final(paper, one, rival), paired=True) for one in chosen
-    }
+    return {one.name: estimate(final(paper, one, policy) - final(paper, one, rival)) for one in chosen}
 
 
 def judge_all_below(differences: Mapping[str, Estimate]) -> Finding:
@@ -103,12 +103,12 @@ def _better_than_clus(policy: str) -> Callable[[PaperResults], Finding]:
 
 def _tlp_mean_poor(paper: PaperResults) -> Finding:
     rivals = {
-        refresh: estimate(paper.of[experiment].regret(0)[:, -1])
+        refresh: estimate(paper.final(experiment))
         for refresh, experiment in paper.programme.clock_rivals().items()
     }
     readings = {}
     for (clock, refresh), experiment in paper.programme.clocks().items():
-        runs = [paper.of[experiment].regret(0)[:, -1]]
+        runs = [paper.final(experiment)]
         if (clock, refresh, paper.settings.a) == ("cluster", paper.settings.refresh, 0.0):
             # The figure has played the same with other rewards: ruin is rare, and every run counts.
             runs.append(final(paper, settings([TWO_LEVEL])[0], "tlp-mean"))

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
-from clusterbandits.paper.audit.estimates import (
+from clusterbandits.paper.audit.claim import (
     Cases,
+    Claim,
     Estimate,
-    apart,
+    Finding,
+    Verdict,
+    by_cases,
     difference,
     estimate,
     listed,
@@ -162,7 +164,7 @@ def _pull_ratios(paper: PaperResults) -> Finding:
 def ratio(above: Floats, below: Floats) -> Estimate:
     """Return the ratio of two means over the same runs, its error by the delta method."""
     value = float(above.mean() / below.mean())
-    spread = apart(above / above.mean(), below / below.mean(), paired=True)
+    spread = estimate(above / above.mean() - below / below.mean())
     return Estimate(value, abs(value) * spread.error, len(above))
 
 
@@ -199,7 +201,7 @@ def _small_constant_suffices(paper: PaperResults) -> Finding:
     """Judge that a = 5 is worth its price: it is not, where a = 0 pays less."""
     experiments = paper.programme.constants()
     regrets = {
-        one.name: [estimate(paper.of[experiments[one.widths, a]].regret(0)[:, -1]) for a in (0.0, 5.0)]
+        one.name: [estimate(paper.final(experiments[one.widths, a])) for a in (0.0, 5.0)]
         for one in _far(paper)
     }
     signs = {name: difference(zero, five).sign(len(regrets)) for name, (zero, five) in regrets.items()}

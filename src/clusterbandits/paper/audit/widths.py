@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
+from clusterbandits.paper.audit.claim import (
+    Claim,
+    Estimate,
+    Finding,
+    Verdict,
+    by_cases,
+    difference,
+    estimate,
+    listed,
+    sort_cases,
+)
 from clusterbandits.paper.audit.comparisons import TENTH, final, judge_all_below, pays_less
-from clusterbandits.paper.audit.estimates import Estimate, apart, difference, estimate, listed, sort_cases
 from clusterbandits.paper.programme import MISLED, TRUE, WRONG_WIDTHS
 from clusterbandits.tables import Table
 
@@ -96,9 +105,7 @@ def _over_estimated(paper: PaperResults) -> Finding:
 def _best_cluster_suffices(paper: PaperResults) -> Finding:
     return judge_all_below(
         {
-            one.name: apart(
-                final(paper, one, "clus-ucb"), (1 + TENTH) * final(paper, one, "kl-ucb"), paired=True
-            )
+            one.name: estimate(final(paper, one, "clus-ucb") - (1 + TENTH) * final(paper, one, "kl-ucb"))
             for one in paper.played
             if not one.bound.misled
         }
@@ -135,10 +142,8 @@ def _smaller_helps(paper: PaperResults) -> Finding:
         ("Figure 8, 0.1 after 0.4", (8, (0.4, 0.7)), (8, (0.1, 0.7))),
     ]
     differences = {
-        name: apart(
-            final(paper, by_widths[narrow], "clus-ucb"),
-            final(paper, by_widths[wide], "clus-ucb"),
-            paired=True,
+        name: estimate(
+            final(paper, by_widths[narrow], "clus-ucb") - final(paper, by_widths[wide], "clus-ucb")
         )
         for name, wide, narrow in steps
     }
@@ -172,8 +177,8 @@ def _refresh_harmless(paper: PaperResults) -> Finding:
     return judge_harmless(
         {
             name: (
-                estimate(paper.of[exact].regret(0)[:, -1]),
-                estimate(paper.of[batched].regret(0)[:, -1]),
+                estimate(paper.final(exact)),
+                estimate(paper.final(batched)),
             )
             for name, (exact, batched) in experiments.items()
         }
