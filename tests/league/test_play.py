@@ -114,7 +114,9 @@ def test_without_widths_an_instance_is_played_once(tmp_path: Path, played: list[
     assert found["figure 6", "kl-ucb"] == dataclasses.replace(found["figure 4", "kl-ucb"], problem="figure 6")
 
 
-@pytest.mark.parametrize("name", [*(name for name, kind in POLICIES.items() if not kind.uses_widths), "hier-ts"])
+@pytest.mark.parametrize(
+    "name", [*(name for name, kind in POLICIES.items() if not kind.uses_widths), "hier-ts"]
+)
 def test_policies_that_use_no_widths_pay_the_same(name: str) -> None:
     exact, _, half = choose([f"admissions ({way})" for way in ("spans", "1.5 × spans", "half the best span")])
     one, other = (
