@@ -4,7 +4,7 @@ from clusterbandits.paper.figures import figure
 from clusterbandits.paper.games import PAPER_POLICIES, text_of
 from clusterbandits.paper.programme import MISLED, Programme, holding_policies
 from clusterbandits.paper.settings import PaperSettings
-from clusterbandits.policies.registry import POLICIES
+from clusterbandits.policies import POLICIES
 
 
 def test_figures_with_one_instance_share_the_games_of_policies_without_widths() -> None:

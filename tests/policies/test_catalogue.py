@@ -9,7 +9,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.cli.main import run
-from clusterbandits.policies.catalogue import catalogue
+from clusterbandits.policies.registry import catalogue
 
 PAGE = Path(__file__).parents[2] / "docs" / "policies.md"
 

@@ -8,7 +8,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
-from clusterbandits.policies.registry import POLICIES
+from clusterbandits.policies import POLICIES
 from clusterbandits.report.sheet import WIDTH, Entry, folded, panel, text_width
 from clusterbandits.report.style import POLICY_LOOKS, looks, policy_name, render, round_ticks, settings
 

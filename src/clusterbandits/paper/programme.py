@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from clusterbandits.paper.figures import FIGURES, Figure, Widths
 from clusterbandits.paper.figures import figure as figure_of
 from clusterbandits.paper.games import PAPER_POLICIES, Game, far_game, game, text_of, unique
-from clusterbandits.policies.index.policy import IndexPolicy
-from clusterbandits.policies.registry import POLICIES
+
+from clusterbandits.policies import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,4 +155,4 @@ def holding_policies() -> tuple[str, ...]:
 
 def has_certificates(name: str) -> bool:
     """Tell whether a policy is certain of its choice by a certificate that serves many holds."""
-    return issubclass(POLICIES[name], IndexPolicy)
+    return POLICIES[name].has_certificates

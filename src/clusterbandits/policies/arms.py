@@ -1,18 +1,55 @@
-"""The arm to start with, the arm that leads, and the arm that wins a tie."""
+"""Arms and clusters as arrays for kernels: layout, empirical leader, and the arm that wins a tie."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import EXPONENTIAL, Law
-from clusterbandits.policies.layout import NOBODY, Floats, Ints
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NOBODY = -1
 #: Scores this close, relative to the best, are tied: above what rounding does to them, far below what one
 #: reward does. Those of Exponential rewards grow as exp(f/t), which passes on the rounding of f.
 TIE, _EXPONENTIAL_TIE = 1e-13, 5e-13
 #: Scores further apart than this many ties certainly differ.
 APART = 10.0
+
+
+class Layout(NamedTuple):
+    """The cluster of every arm; the arms of cluster c are order[start[c] : start[c + 1]]."""
+
+    cluster: Ints
+    order: Ints
+    start: Ints
+
+
+def layout_of(members: Sequence[Sequence[int]]) -> Layout:
+    """Return the arrays of a partition. Types are exact, so that kernels are compiled once."""
+    order = np.concatenate([np.asarray(part, dtype=np.int64) for part in members])
+    sizes = [len(part) for part in members]
+    cluster = np.empty(order.size, dtype=np.int64)
+    cluster[order] = np.repeat(np.arange(len(sizes)), sizes)
+    return Layout(cluster, order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def members_of(clusters: Any) -> list[list[int]]:
+    """Return the arms of every cluster by number."""
+    return [part.tolist() for part in clusters.partition.members]
+
+
+def alone(arms: int) -> tuple[list[list[int]], list[float]]:
+    """Return every arm as a cluster of its own, and the widths of those clusters."""
+    return [[arm] for arm in range(arms)], [math.inf] * arms
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Alarms as people meet them: a warning once, a list to read, and a record that is saved with the rest."""
+"""Width alarms for users: one warning per cluster, a list to read, and a record that is saved."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.compiled import plain
-from clusterbandits.policies.alarm import CLOSE, look_after
-from clusterbandits.policies.layout import FOREVER
+from clusterbandits.policies.protocol import FOREVER
+from clusterbandits.policies.width_alarm import CLOSE, look_after
 from clusterbandits.serial import restore_number
 from clusterbandits.validate import as_float, check_keys, invalid, is_list, whole
 
@@ -53,6 +53,8 @@ class Watchful:
     _live: State
     _kernels: Kernels
     _next_round: int
+    #: A state in which awaited rewards have arrived.
+    _supposed: State | None
     _lock: AbstractContextManager[Any]
     #: The next round to look in, infinite where nothing is watched.
     _look: float
@@ -79,8 +81,8 @@ class Watchful:
             ]
         return tuple(sorted(found, key=lambda one: one.round))
 
-    def _begin_watch(self) -> None:
-        alarm = getattr(self._live, "alarm", None)
+    def _begin_watch(self, live: State) -> None:
+        alarm = getattr(live, "alarm", None)
         look = FOREVER if alarm is None else int(alarm.look[0])
         self._look = look if look < FOREVER else math.inf
 
@@ -89,7 +91,10 @@ class Watchful:
         known = {one.cluster for one in self.alarms()}
         self._look = int(self._kernels.watch(self._live, self._next_round))
         done = " The width is now ignored." if self.settings["alarm"] == "widen" else ""
-        return [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
+        found = [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
+        if found:
+            self._supposed = None
+        return found
 
     def _watch_earlier(self) -> None:
         """Move the next check and the dates of alarms as if cancelled rounds had never been asked for."""
@@ -158,7 +163,7 @@ class Watchful:
             alarm.look[0] = self._look = int(data["look"])
 
     def _widen(self, c: int) -> None:
-        """Trust a cluster's width no more."""
+        """Ignore the width of a cluster from now on."""
         state: Any = self._live
         state.widths[c] = math.inf
 

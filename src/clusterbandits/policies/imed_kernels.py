@@ -1,134 +1,35 @@
-r"""The kernels of IMED and its clustered kin.
-
-    H_k = t_k d(m_k, m*) + Σ_{j ≠ k in the cluster} t_j d⁺(m_j, m* − β) + log t_k
-
-is what it takes to rule out that arm k is best, and the arm with the least is pulled. IMED is every arm a
-cluster of its own. With a hedge κ an arm's H is at most (t_k d(m_k, m*) + log t_k)/κ.
-"""
+"""``select`` and ``hold`` of IMED and its clustered kin: the smallest H, and for how long it stays so."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.calculus import divergence_above, rise
-from clusterbandits.families.law import BERNOULLI, Law
-from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
-from clusterbandits.policies.gallop import CERTAIN, KEPT, UNPULLED, fresh_memory, gallop, keeps, take_in
-from clusterbandits.policies.layout import Floats, Ints, layout_of
-from clusterbandits.policies.leader import first_unpulled, leader_of, slack, smallest
-from clusterbandits.policies.protocol import KERNELS, Kernels
-from clusterbandits.policies.steering import outweighs, steered
+from clusterbandits.families.law import BERNOULLI
+from clusterbandits.policies.arms import first_unpulled, leader_of, slack, smallest
+from clusterbandits.policies.clus_opt import outweighs, steered
+from clusterbandits.policies.hold_search import hold_by_search, keeps, take_in
+from clusterbandits.policies.imed import argued, plain_score
+from clusterbandits.policies.imed_clus import add_up, clustered_score, score
+from clusterbandits.policies.protocol import Kernels
+from clusterbandits.policies.width_alarm import watch_widths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from clusterbandits.policies.imed_state import ImedState
 
 _MARGIN = 1e-12
-
-
-class ImedState(NamedTuple):
-    """Statistics, what is known of clusters, and which variant it is."""
-
-    law: Law
-    hedge: float
-    steers: bool
-    pulls: Ints
-    totals: Floats
-    cluster: Ints
-    order: Ints
-    start: Ints
-    widths: Floats
-    alarm: Alarm
-    memory: Ints
-    #: H of every arm, and what the arms of every cluster argue together.
-    scores: Floats
-    sums: Floats
-
-
-def fresh_state(
-    law: Law,
-    members: Sequence[Sequence[int]],
-    widths: Sequence[float],
-    settings: Mapping[str, Any],
-    *,
-    steers: bool = False,
-) -> ImedState:
-    """Return the state before the first round."""
-    layout = layout_of(members)
-    arms = layout.order.size
-    return ImedState(
-        law=Law(int(law.code), float(law.weight)),
-        hedge=float(settings.get("hedge", 0.0)),
-        steers=steers,
-        pulls=np.zeros(arms, dtype=np.int64),
-        totals=np.zeros(arms),
-        cluster=layout.cluster,
-        order=layout.order,
-        start=layout.start,
-        widths=np.array(widths, dtype=np.float64),
-        alarm=fresh_alarm(
-            law, layout, widths, settings.get("alarm", "ignore"), settings.get("alarm_level", 1.0)
-        ),
-        memory=fresh_memory(arms),
-        scores=np.zeros(arms),
-        sums=np.zeros(len(members)),
-    )
-
-
-@kernel
-def argued(state: ImedState, arm: int, best: float, width: float) -> float:
-    """Return t d⁺(m, best − width), what an arm argues against a mate of its being best."""
-    mean = state.totals[arm] / state.pulls[arm]
-    return float(state.pulls[arm] * divergence_above(state.law, mean, best, width))
-
-
-@kernel
-def add_up(state: ImedState, best: float) -> None:
-    """Add up what the arms of every cluster argue against each other's being best."""
-    for c in range(state.sums.size):
-        state.sums[c] = 0.0
-        if state.widths[c] < math.inf and state.start[c + 1] - state.start[c] > 1:
-            for place in range(state.start[c], state.start[c + 1]):
-                state.sums[c] += argued(state, state.order[place], best, state.widths[c])
-
-
-@kernel
-def plain_score(state: ImedState, arm: int, best: float) -> float:
-    """Return IMED's H, from the arm's own rewards."""
-    return argued(state, arm, best, 0.0) + math.log(state.pulls[arm])
-
-
-@kernel
-def clustered_score(state: ImedState, arm: int, best: float) -> float:
-    """Return IMED-Clus' H, without a hedge; ``add_up`` goes before."""
-    c, mates = state.cluster[arm], 0.0
-    if state.sums[c] == math.inf:
-        for place in range(state.start[c], state.start[c + 1]):
-            if state.order[place] != arm:
-                mates += argued(state, state.order[place], best, state.widths[c])
-    elif state.sums[c] > 0.0:
-        mates = max(state.sums[c] - argued(state, arm, best, state.widths[c]), 0.0)
-    return plain_score(state, arm, best) + mates
-
-
-@kernel
-def score(state: ImedState, arm: int, best: float) -> float:
-    """Return what arms are compared by."""
-    value = clustered_score(state, arm, best)
-    return min(value, plain_score(state, arm, best) / state.hedge) if state.hedge > 0.0 else value
 
 
 @kernel
 def select(state: ImedState, n: int) -> int:
     """Return the first arm never pulled, the one before where it is certain, or the best one."""
-    if state.memory[UNPULLED] > 0:
+    if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
     if not keeps(state, n):
-        state.memory[KEPT] = _choose(state)
-    return int(state.memory[KEPT])
+        state.memory[0].kept = _choose(state)
+    return int(state.memory[0].kept)
 
 
 @kernel
@@ -217,5 +118,4 @@ def _stays_behind(state: ImedState, mate: int, best: float, own: float, limit: f
     return bool(state.hedge == 0.0 or plain_score(state, mate, best) / state.hedge > limit)
 
 
-CERTAIN[ImedState] = certain
-KERNELS[ImedState] = Kernels(select, gallop, take_in, watch_widths)
+KERNELS = Kernels(select, take_in, hold=hold_by_search, watch=watch_widths, certain=certain)

@@ -15,28 +15,20 @@ An arm far ahead needs less: its evidence is within E as long as its mean stays 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import GAUSSIAN, Law, divergence, natural_gap, variance
 from clusterbandits.limits import LARGEST_MEAN
-from clusterbandits.policies.index.evidence import against, distance, mates_against, threshold
+from clusterbandits.policies.arms import NOBODY
+from clusterbandits.policies.clus_opt import outweighs
+from clusterbandits.policies.clus_ucb import against, distance, mates_against
 from clusterbandits.policies.index.race import highest_rival, margin_at, renew, width_of
-from clusterbandits.policies.index.state import (
-    HELD,
-    HELD_UNTIL,
-    HIGHEST,
-    LEADING,
-    LEVEL,
-    PULLS,
-    PULLS_A_MEAN,
-    PULLS_A_REWARD,
-    PULLS_BY_MEAN,
-    RATE,
-    IndexState,
-)
-from clusterbandits.policies.layout import FOREVER, NOBODY
-from clusterbandits.policies.steering import outweighs
+from clusterbandits.policies.kl_ucb import threshold
+from clusterbandits.policies.protocol import FOREVER
+
+if TYPE_CHECKING:
+    from clusterbandits.policies.index.state import IndexState
 
 #: The shares of the lead that a certificate gives away to be simple: to the rise of rivals, and to R.
 _RISE, _CURVATURE = 1.0 / 16.0, 1.0 / 64.0
@@ -59,17 +51,20 @@ class Budget(NamedTuple):
 @inner_kernel
 def is_certain(state: IndexState, n: int) -> bool:
     """Tell whether the certificate still says that the arm held has the largest index in round n."""
-    arm = state.memory[HELD]
-    return arm != NOBODY and n <= state.memory[HELD_UNTIL] and spare_rounds(state, arm) >= 0.0
+    memory = state.memory[0]
+    arm = memory.held
+    # A choice made for awaited rewards may have been another one.
+    held = arm != NOBODY and arm == memory.last and n <= memory.held_until
+    return held and spare_rounds(state, arm) >= 0.0
 
 
 @inner_kernel
 def spare_rounds(state: IndexState, arm: int) -> float:
     """Return how many more rounds could pay nothing before the certificate says nothing any more."""
-    paper, pulls, total = state.certificate, float(state.pulls[arm]), state.totals[arm]
-    counted = min(total, paper[HIGHEST] * pulls)
-    by_evidence = paper[PULLS] + paper[PULLS_A_REWARD] * counted
-    by_mean = paper[PULLS_BY_MEAN] + paper[PULLS_A_MEAN] * total
+    proof, pulls, total = state.certificate[0], float(state.pulls[arm]), state.totals[arm]
+    counted = min(total, proof.highest * pulls)
+    by_evidence = proof.pulls + proof.per_reward * counted
+    by_mean = proof.by_mean + proof.per_total * total
     return float(min(by_evidence, by_mean) - pulls)
 
 
@@ -78,26 +73,26 @@ def certain_rounds(state: IndexState, arm: int, n: int) -> int:
     """Return for how many rounds from n on the arm, which is selected in round n, is certain."""
     if state.pulls.size == 1:
         return FOREVER
-    held = state.memory[HELD] == arm and n <= state.memory[HELD_UNTIL]
+    held = state.memory[0].held == arm and n <= state.memory[0].held_until
     spare = spare_rounds(state, arm) if held else -1.0
     if not spare >= 0.0:
         if not _certify(state, arm, n):
             return 1
         spare = spare_rounds(state, arm)
-    return 1 + int(min(spare, float(state.memory[HELD_UNTIL] - n)))
+    return 1 + int(min(spare, float(state.memory[0].held_until - n)))
 
 
 @inner_kernel
 def _certify(state: IndexState, arm: int, n: int) -> bool:
     """Make a certificate for the arm from round n on, if there is one for more than that round."""
-    state.memory[HELD] = NOBODY
+    state.memory[0].held = NOBODY
     if state.law.code == GAUSSIAN or (
-        _follows_leader(state, arm) and state.cluster[arm] != state.memory[LEADING]
+        _follows_leader(state, arm) and state.cluster[arm] != state.memory[0].leading
     ):
         return False
     level, width = threshold(n, state.a), width_of(state, arm)
     mean = state.totals[arm] / state.pulls[arm]
-    w = state.certificate[LEVEL]
+    w = state.certificate[0].level
     own, _ = against(state.law, state.pulls[arm], mean, w, 0.0)
     mates, mates_slope = mates_against(state, arm, w, width, 0.0)
     lead = _budget(state, level, mates) - own
@@ -107,7 +102,7 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
         return False
     renew(state, level)
     rival, _ = highest_rival(state.lines, arm, level)
-    rate = state.lines[rival, RATE] * (1.0 + state.a)
+    rate = state.lines[rival, 0].rate * (1.0 + state.a)
     room = _room_to_rise(state, arm, w, lead, mates_slope)
     reach = int(n * min(_LONGEST, room / rate if rate > 0.0 else _LONGEST))
     while not _certify_until(state, arm, n, n + reach):
@@ -143,7 +138,7 @@ def _certify_until(state: IndexState, arm: int, n: int, until: int) -> bool:
         return False
     if not spare_rounds(state, arm) >= 1.0:
         return False
-    state.memory[HELD], state.memory[HELD_UNTIL] = arm, until
+    state.memory[0].held, state.memory[0].held_until = arm, until
     return True
 
 
@@ -181,16 +176,16 @@ def _write(state: IndexState, arm: int, w: float, budget: float, most_pulls: flo
     else:
         lowest = _write_by_evidence(state, mean, w, Budget(budget, lead, most_pulls))
     lowest = max(lowest, _least_mean(state, arm, w))
-    state.certificate[PULLS_BY_MEAN] = 0.0 if lowest > 0.0 else math.inf
-    state.certificate[PULLS_A_MEAN] = 1.0 / lowest if lowest > 0.0 else 0.0
+    state.certificate[0].by_mean = 0.0 if lowest > 0.0 else math.inf
+    state.certificate[0].per_total = 1.0 / lowest if lowest > 0.0 else 0.0
     return True
 
 
 @kernel
 def _write_by_mean(state: IndexState, w: float, a_pull: float) -> float:
     """Write only that d(mean, w) must stay within ``a_pull``; return the lowest mean for which it does."""
-    paper = state.certificate
-    paper[PULLS], paper[PULLS_A_REWARD], paper[HIGHEST] = math.inf, 0.0, math.inf
+    proof = state.certificate[0]
+    proof.pulls, proof.per_reward, proof.highest = math.inf, 0.0, math.inf
     below = min(math.sqrt(2.0 * a_pull * variance(state.law, w)), w)
     for _ in range(_MOST_TRIES):
         lowest = max(w - below, 0.0)
@@ -203,18 +198,18 @@ def _write_by_mean(state: IndexState, w: float, a_pull: float) -> float:
 @kernel
 def _write_by_evidence(state: IndexState, mean: float, w: float, budget: Budget) -> float:
     """Write the linear condition, with x₀ the mean; return the lowest mean it holds for."""
-    paper, law, left, lowest = state.certificate, state.law, budget.evidence, 0.0
+    proof, law, left, lowest = state.certificate[0], state.law, budget.evidence, 0.0
     per_pull, tilt = _price(law, mean, w)
-    paper[HIGHEST] = math.inf
+    proof.highest = math.inf
     if mean > 0.0:
         aside = math.sqrt(2.0 * _CURVATURE * budget.lead * variance(law, mean) / budget.most_pulls)
         aside = min(aside, 0.5 * mean, w - mean)
-        lowest, paper[HIGHEST] = mean - aside, mean + aside
+        lowest, proof.highest = mean - aside, mean + aside
         below = divergence(law, lowest, mean, aside)
-        above = divergence(law, paper[HIGHEST], mean, -aside)
+        above = divergence(law, proof.highest, mean, -aside)
         left -= budget.most_pulls * max(below, above)
     left -= _ROUNDING * (left + per_pull * budget.most_pulls)
-    paper[PULLS], paper[PULLS_A_REWARD] = left / per_pull, tilt / per_pull
+    proof.pulls, proof.per_reward = left / per_pull, tilt / per_pull
     return lowest
 
 

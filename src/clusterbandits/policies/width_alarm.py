@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import BERNOULLI, Law
-from clusterbandits.policies.layout import FOREVER, Floats, Ints, Layout
-from clusterbandits.policies.misfit import Group, least_misfit, misfit, span
+from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, Law, divergence
+from clusterbandits.policies.protocol import FOREVER
 
 if TYPE_CHECKING:
+    from clusterbandits.policies.arms import Floats, Ints, Layout
     from collections.abc import Sequence
 
 #: Every round at first, then 64 looks for every doubling of n or so.
@@ -29,6 +29,8 @@ _MOST_STEPS = 60
 CLOSE = 1.0 - 1e-9
 #: The constants of Kaufmann and Koolen's mixture for any exponential family.
 _Z, _PEELS = 1.5, math.log(math.pi**2 / 3.0)
+_SCAN = 32
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 class Alarm(NamedTuple):
@@ -149,3 +151,68 @@ def watch_widths(state: Any, n: int) -> int:
             if state.alarm.fired[c] == n:
                 state.widths[c] = math.inf
     return int(state.alarm.look[0])
+
+
+class Group(NamedTuple):
+    """The arms of one cluster, order[first : beyond], and its width."""
+
+    order: Ints
+    first: int
+    beyond: int
+    width: float
+
+
+@kernel
+def misfit(law: Law, pulls: Any, totals: Floats, group: Group, x: float) -> float:
+    """Return how far the data are from means between x and x + β."""
+    far, top = 0.0, x + group.width
+    for place in range(group.first, group.beyond):
+        arm = group.order[place]
+        mean = totals[arm] / pulls[arm]
+        if mean < x:
+            far += pulls[arm] * divergence(law, mean, x, x - mean)
+        elif mean > top:
+            far += pulls[arm] * divergence(law, mean, top, top - mean)
+    return far
+
+
+@kernel
+def span(pulls: Any, totals: Floats, group: Group) -> tuple[float, float]:
+    """Return the least and the largest mean of a group."""
+    least, most = math.inf, -math.inf
+    for place in range(group.first, group.beyond):
+        mean = totals[group.order[place]] / pulls[group.order[place]]
+        least, most = min(least, mean), max(most, mean)
+    return least, most
+
+
+@kernel
+def least_misfit(law: Law, pulls: Any, totals: Floats, group: Group, enough: float) -> tuple[float, float]:
+    """Return the least misfit and its x by golden section, or the first found that is below ``enough``."""
+    low, high = span(pulls, totals, group)
+    high -= group.width
+    if high <= low:
+        return 0.0, high
+    if law.code == EXPONENTIAL:
+        # Not convex there: find the right valley first.
+        step, best, at = (high - low) / _SCAN, math.inf, low
+        for i in range(_SCAN + 1):
+            value = misfit(law, pulls, totals, group, low + i * step)
+            if value < best:
+                best, at = value, low + i * step
+        low, high = max(low, at - step), min(high, at + step)
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left = misfit(law, pulls, totals, group, left)
+    at_right = misfit(law, pulls, totals, group, right)
+    for _ in range(_MOST_STEPS):
+        if min(at_left, at_right) < enough:
+            break
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = misfit(law, pulls, totals, group, left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = misfit(law, pulls, totals, group, right)
+    return (at_left, left) if at_left <= at_right else (at_right, right)

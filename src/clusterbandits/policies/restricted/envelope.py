@@ -14,11 +14,11 @@ from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import slope
 from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, Law
 from clusterbandits.families.posterior import Density, log_density
-from clusterbandits.policies.bayes.mass import log_mass
+from clusterbandits.policies.restricted.mass import log_mass
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.layout import Floats, Ints
-    from clusterbandits.policies.misfit import Group
+    from clusterbandits.policies.arms import Floats, Ints
+    from clusterbandits.policies.width_alarm import Group
 
 #: Cells there can be in all, and those that are made at first.
 MOST_CELLS, MOST_MADE = 600, 200

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, Law, variance
 from clusterbandits.families.posterior import draw_mean, strength
-from clusterbandits.policies.bayes.envelope import (
+from clusterbandits.policies.restricted.envelope import (
     END_VALUE,
     VALUE,
     Cells,
@@ -25,13 +25,13 @@ from clusterbandits.policies.bayes.envelope import (
     top_of,
     write_side,
 )
-from clusterbandits.policies.bayes.mass import draw_between, scale_at
-from clusterbandits.policies.misfit import Group, least_misfit, misfit, span
+from clusterbandits.policies.restricted.mass import draw_between, scale_at
+from clusterbandits.policies.width_alarm import Group, least_misfit, misfit, span
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from clusterbandits.policies.layout import Floats
+    from clusterbandits.policies.arms import Floats
 
 _PLAIN_TRIES = 8
 #: Widths below this share of the means are 0: floats could not tell them.
