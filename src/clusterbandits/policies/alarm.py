@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import BERNOULLI, Law
 from clusterbandits.policies.layout import FOREVER, Floats, Ints, Layout
 from clusterbandits.policies.misfit import Group, least_misfit, misfit, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from clusterbandits.families.law import Law
 
 #: Every round at first, then 64 looks for every doubling of n or so.
 _SCHEDULE = 64
@@ -52,7 +53,7 @@ def fresh_alarm(law: Law, layout: Layout, widths: Sequence[float], response: str
     sizes = np.diff(layout.start)
     watched = np.isfinite(widths) & (sizes > 1) & (response != "ignore")
     doubt = math.log(max(int(watched.sum()), 1) / level)
-    doubts = [doubt if law.code == BERNOULLI else _any_family(doubt, int(size)) for size in sizes]
+    doubts = [doubt if law.beta_likelihood else _any_family(doubt, int(size)) for size in sizes]
     nothing = np.zeros(sizes.size)
     return Alarm(
         widens=response == "widen",
@@ -130,7 +131,7 @@ def _contradicts(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, c: int) ->
 @inner_kernel
 def _penalty(law: Law, pulls: int, total: float) -> float:
     """Return by how much the likelihood of the best mean may exceed that of the mixture."""
-    if law.code != BERNOULLI:
+    if not law.beta_likelihood:
         return 3.0 * math.log(1.0 + math.log(pulls))
     failures, share = pulls - total, total / pulls
     entropy = 0.0

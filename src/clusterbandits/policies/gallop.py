@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.compiled import kernel, plain, specialise
-from clusterbandits.families.law import GAUSSIAN
 from clusterbandits.policies.layout import FOREVER, NOBODY
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _proven(state: Any, arm: int, n: int) -> int:
 
     A few more are tried than the last time, and half as many as long as that fails: most trials succeed.
     """
-    if state.law.code == GAUSSIAN:
+    if state.law.lowest < 0.0:
         return 1 if certain(state, arm, n, 1) else 0
     memory = state.memory
     place = memory.size - state.pulls.size + arm

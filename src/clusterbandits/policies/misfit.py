@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.law import EXPONENTIAL, Law, divergence
+from clusterbandits.families.law import Law, divergence
 
 if TYPE_CHECKING:
     from clusterbandits.policies.layout import Floats, Ints
@@ -56,8 +56,8 @@ def least_misfit(law: Law, pulls: Any, totals: Floats, group: Group, enough: flo
     high -= group.width
     if high <= low:
         return 0.0, high
-    if law.code == EXPONENTIAL:
-        # Not convex there: find the right valley first.
+    if not law.convex:
+        # There can be several local minima: find the cell of the global one first.
         step, best, at = (high - low) / _SCAN, math.inf, low
         for i in range(_SCAN + 1):
             value = misfit(law, pulls, totals, group, low + i * step)

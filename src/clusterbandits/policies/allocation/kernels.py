@@ -13,7 +13,6 @@ import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import divergence_above, rise
-from clusterbandits.families.law import BERNOULLI, Law
 from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
 from clusterbandits.policies.gallop import CERTAIN, OWN, UNPULLED, fresh_memory, gallop, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
@@ -23,6 +22,8 @@ from clusterbandits.policies.steering import CHEAPER, prices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from clusterbandits.families.law import Law
 
 #: The place in memory of the number of rounds that explored.
 EXPLORED = OWN
@@ -55,7 +56,7 @@ def fresh_state(
     layout = layout_of(members)
     arms = layout.order.size
     return AllocationState(
-        law=Law(int(law.code), float(law.weight)),
+        law=law,
         epsilon=float(settings["epsilon"]),
         gamma=float(settings["gamma"]),
         pulls=np.zeros(arms, dtype=np.int64),
@@ -161,13 +162,13 @@ def certain(state: AllocationState, arm: int, n: int, rounds: int) -> bool:
     if arm != leader_of(state.pulls, state.totals):
         return False
     pulls, total = state.pulls[arm] + rounds - 1, state.totals[arm]
-    low, high = total / pulls, (total + rounds - 1) / pulls
+    low, high = total / pulls, (total + (rounds - 1) * state.law.highest) / pulls
     wanted = (1.0 + state.gamma) * math.log(n + rounds - 1) * (1.0 + _MARGIN)
     for c in range(state.widths.size):
         if c == state.cluster[arm] or state.widths[c] == math.inf:
             if not _plainly_satisfied(state, c, arm, low, wanted):
                 return False
-        elif state.law.code != BERNOULLI or not _cheaply_satisfied(state, c, low, high, wanted):
+        elif state.law.highest == math.inf or not _cheaply_satisfied(state, c, low, high, wanted):
             return False
     return True
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.law import Law
 from clusterbandits.families.posterior import draw_mean
 from clusterbandits.policies.gallop import UNPULLED, fresh_memory, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
@@ -17,6 +16,8 @@ from clusterbandits.policies.protocol import KERNELS, Kernels, one_round
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from clusterbandits.families.law import Law
 
 THOMPSON, TSC, EPSILON_GREEDY = range(3)
 
@@ -43,7 +44,7 @@ def fresh_state(
     layout = layout_of(members)
     arms = layout.order.size
     return DrawState(
-        law=Law(int(law.code), float(law.weight)),
+        law=law,
         kind=kind,
         parameter=float(parameter),
         pulls=np.zeros(arms, dtype=np.int64),

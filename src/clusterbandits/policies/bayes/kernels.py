@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.law import Law
 from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
 from clusterbandits.policies.bayes.envelope import Cells, fresh_cells
 from clusterbandits.policies.bayes.hierarchy import POINTS, draw_prior
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
 
 
 class GroupState(NamedTuple):
@@ -68,7 +69,7 @@ def fresh_state(
     layout = layout_of(members)
     arms, points = layout.order.size, POINTS if hierarchical else 0
     return GroupState(
-        law=Law(int(law.code), float(law.weight)),
+        law=law,
         hierarchical=hierarchical,
         pulls=np.zeros(arms, dtype=np.int64),
         totals=np.zeros(arms),

@@ -15,7 +15,6 @@ import numpy as np
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.calculus import divergence_above, rise
-from clusterbandits.families.law import BERNOULLI, Law
 from clusterbandits.policies.alarm import Alarm, fresh_alarm, watch_widths
 from clusterbandits.policies.gallop import CERTAIN, KEPT, UNPULLED, fresh_memory, gallop, keeps, take_in
 from clusterbandits.policies.layout import Floats, Ints, layout_of
@@ -25,6 +24,8 @@ from clusterbandits.policies.steering import outweighs, steered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from clusterbandits.families.law import Law
 
 _MARGIN = 1e-12
 
@@ -60,7 +61,7 @@ def fresh_state(
     layout = layout_of(members)
     arms = layout.order.size
     return ImedState(
-        law=Law(int(law.code), float(law.weight)),
+        law=law,
         hedge=float(settings.get("hedge", 0.0)),
         steers=steers,
         pulls=np.zeros(arms, dtype=np.int64),
@@ -153,12 +154,12 @@ def _choose(state: ImedState) -> int:
 def certain(state: ImedState, arm: int, _n: int, rounds: int) -> bool:
     """Tell whether the arm stays the one with the smallest H, whatever the rounds pay.
 
-    Its mean stays between ``low``, where no round pays anything, and ``high``, where all pay all they can. So
-    m* stays between the larger of ``low`` and the best rival's mean, where rivals are easiest to pull, and
-    the larger of ``high`` and that, where mates argue most.
+    Its mean stays between ``low``, where no round pays anything, and ``high``, where each pays the highest
+    reward. So m* stays between the larger of ``low`` and the best rival's mean, where rivals are easiest to
+    pull, and the larger of ``high`` and that, where mates argue most.
     """
     pulls, c = state.pulls[arm] + rounds - 1, state.cluster[arm]
-    low, high = state.totals[arm] / pulls, (state.totals[arm] + rounds - 1) / pulls
+    low = state.totals[arm] / pulls
     alone = state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
     strangers, rivals = _best_rivals(state, arm)
     if state.steers and not (strangers < low or outweighs(state, arm)):
@@ -167,8 +168,11 @@ def certain(state: ImedState, arm: int, _n: int, rounds: int) -> bool:
     if low < rivals:
         own += pulls * divergence_above(state.law, low, rivals, 0.0)
     if not alone:
+        if state.law.highest == math.inf:
+            return False
+        high = (state.totals[arm] + (rounds - 1) * state.law.highest) / pulls
         most = max(high, rivals)
-        if state.law.code != BERNOULLI or low < most - state.widths[c]:
+        if low < most - state.widths[c]:
             return False
         for place in range(state.start[c], state.start[c + 1]):
             if state.order[place] != arm:

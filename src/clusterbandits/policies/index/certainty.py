@@ -18,7 +18,7 @@ import math
 from typing import NamedTuple
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import GAUSSIAN, Law, divergence, natural_gap, variance
+from clusterbandits.families.law import Law, divergence, natural_gap, variance
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.index.evidence import against, distance, mates_against, threshold
 from clusterbandits.policies.index.race import highest_rival, margin_at, renew, width_of
@@ -91,7 +91,7 @@ def certain_rounds(state: IndexState, arm: int, n: int) -> int:
 def _certify(state: IndexState, arm: int, n: int) -> bool:
     """Make a certificate for the arm from round n on, if there is one for more than that round."""
     state.memory[HELD] = NOBODY
-    if state.law.code == GAUSSIAN or (
+    if state.law.lowest < 0.0 or (
         _follows_leader(state, arm) and state.cluster[arm] != state.memory[LEADING]
     ):
         return False

@@ -11,7 +11,7 @@ from clusterbandits.policies.index.evidence import clustered_index, hedge_index,
 from clusterbandits.policies.index.race import choose, mark_stale
 from clusterbandits.policies.index.state import HELD, LAST, LEADING, UNPULLED, UNTIL, IndexState
 from clusterbandits.policies.layout import NOBODY
-from clusterbandits.policies.leader import first_unpulled, tie_of
+from clusterbandits.policies.leader import first_unpulled
 from clusterbandits.policies.protocol import KERNELS, Kernels
 from clusterbandits.policies.steering import steered
 
@@ -41,7 +41,7 @@ def _steer(state: IndexState, arm: int, n: int) -> int:
         level = threshold(n, state.a)
         hedged = hedge_index(state, arm, level)
         clustered = clustered_index(state, arm, level, state.widths[state.cluster[arm]])
-        if hedged > clustered + tie_of(state.law) * abs(hedged):
+        if hedged > clustered + state.law.tie * abs(hedged):
             return arm
     return steered(state, arm)
 

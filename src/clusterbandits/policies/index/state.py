@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.families.law import Law
 from clusterbandits.policies.alarm import Alarm, fresh_alarm
 from clusterbandits.policies.layout import NOBODY, Floats, Ints, layout_of
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
 
 #: Whole numbers a policy remembers, by their place in ``IndexState.memory``.
 LAST, UNTIL, UNPULLED, LEADING, HELD, HELD_UNTIL, CHANGED = range(7)
@@ -76,7 +77,7 @@ def fresh_state(
     lines = np.zeros((arms, 2 * LINE if hedge > 0.0 else LINE))
     lines[:, ANCHOR::LINE] = lines[:, REACH::LINE] = math.inf
     return IndexState(
-        law=Law(int(law.code), float(law.weight)),
+        law=law,
         a=float(settings["a"]),
         refresh=int(settings["refresh"]),
         plain_leader=settings.get("leader") == "plain",

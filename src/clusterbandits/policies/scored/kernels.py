@@ -10,7 +10,7 @@ import numpy as np
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import Law, upper
 from clusterbandits.policies.gallop import CERTAIN, KEPT, UNPULLED, fresh_memory, gallop, keeps, take_in
-from clusterbandits.policies.leader import APART, first_unpulled, largest, tie_of
+from clusterbandits.policies.leader import APART, first_unpulled, largest
 from clusterbandits.policies.protocol import KERNELS, Kernels
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class ScoreState(NamedTuple):
 def fresh_state(law: Law, kind: int, parameter: float, arms: int) -> ScoreState:
     """Return the state before the first round."""
     return ScoreState(
-        law=Law(int(law.code), float(law.weight)),
+        law=law,
         kind=kind,
         parameter=float(parameter),
         pulls=np.zeros(arms, dtype=np.int64),
@@ -86,7 +86,7 @@ def select(state: ScoreState, n: int) -> int:
 def certain(state: ScoreState, arm: int, n: int, rounds: int) -> bool:
     """Tell whether no rival's score can reach the arm's, if all rounds but the last pay nothing."""
     worst = score(state, state.pulls[arm] + rounds - 1, state.totals[arm], n)
-    clearly = worst - APART * tie_of(state.law) * abs(worst)
+    clearly = worst - APART * state.law.tie * abs(worst)
     for rival in range(state.pulls.size):
         if rival != arm and not score_of(state, rival, n + rounds - 1) < clearly:
             return False

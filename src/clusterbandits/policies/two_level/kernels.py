@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.law import EXPONENTIAL, Law, divergence, upper, variance
+from clusterbandits.families.law import Law, divergence, upper, variance
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.gallop import (
     CERTAIN,
@@ -22,7 +22,7 @@ from clusterbandits.policies.gallop import (
 )
 from clusterbandits.policies.index.evidence import threshold
 from clusterbandits.policies.layout import NOBODY, Floats, Ints, layout_of
-from clusterbandits.policies.leader import APART, first_unpulled, largest, tie_of
+from clusterbandits.policies.leader import APART, first_unpulled, largest
 from clusterbandits.policies.protocol import KERNELS, Kernels
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def fresh_state(
     layout = layout_of(members)
     arms = layout.order.size
     return TwoLevelState(
-        law=Law(int(law.code), float(law.weight)),
+        law=law,
         a=float(settings.get("a", 0.0)),
         refresh=int(settings["refresh"]),
         plain_bonus=plain_bonus,
@@ -107,9 +107,9 @@ def score(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
 def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> float:
     """Return how fast a score rises with the threshold from now on, at most: it is concave in it.
 
-    But for Exponential rewards, where nothing is said.
+    Where the divergence is not convex, nothing is known.
     """
-    if state.law.code == EXPONENTIAL:
+    if not state.law.convex:
         return math.inf
     if state.plain_bonus:
         return 1.0 / math.sqrt(2.0 * level * pulls) if level > 0.0 else math.inf
@@ -122,7 +122,7 @@ def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: flo
 @kernel
 def exceeds(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> bool:
     """Tell whether a score is above a value by more than rounding."""
-    margin = APART * tie_of(state.law)
+    margin = APART * state.law.tie
     above = value + margin * abs(value)
     if state.plain_bonus:
         return score(state, mean, pulls, level) > above
