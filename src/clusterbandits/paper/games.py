@@ -13,8 +13,7 @@ import numpy as np
 
 from clusterbandits.paper.figures import FIGURES, Figure, Widths
 from clusterbandits.paper.figures import figure as figure_of
-from clusterbandits.policies import Policy, policy
-from clusterbandits.policies import POLICIES
+from clusterbandits.policies import POLICIES, Policy, policy
 from clusterbandits.serial import number_text
 from clusterbandits.simulation.checkpoints import read_checkpoints
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from clusterbandits.paper.figures import FIGURES, Figure, Widths
 from clusterbandits.paper.figures import figure as figure_of
 from clusterbandits.paper.games import PAPER_POLICIES, Game, far_game, game, text_of, unique
-
 from clusterbandits.policies import POLICIES
 
 if TYPE_CHECKING:

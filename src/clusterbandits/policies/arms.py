@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import EXPONENTIAL, Law
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from clusterbandits.families.law import Law
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NOBODY = -1
-#: Scores this close, relative to the best, are tied: above what rounding does to them, far below what one
-#: reward does. Those of Exponential rewards grow as exp(f/t), which passes on the rounding of f.
-TIE, _EXPONENTIAL_TIE = 1e-13, 5e-13
+#: Pure numbers this close, relative to the best, are tied; ``law.tie`` is for scores in the unit of rewards.
+TIE = 1e-13
 #: Scores further apart than this many ties certainly differ.
 APART = 10.0
 
@@ -73,12 +73,6 @@ def leader_of(pulls: Ints, totals: Floats) -> int:
 
 
 @inner_kernel
-def tie_of(law: Law) -> float:
-    """Return how close, relative to the best, scores in the unit of rewards are tied."""
-    return _EXPONENTIAL_TIE if law.code == EXPONENTIAL else TIE
-
-
-@inner_kernel
 def slack(best: float) -> float:
     """Return by how much a pure number may miss the best one and still tie with it."""
     return TIE * max(abs(best), 1.0)
@@ -90,7 +84,7 @@ def largest(law: Law, scores: Floats, pulls: Ints) -> int:
     best = -math.inf
     for arm in range(scores.size):
         best = max(best, scores[arm])
-    chosen, within = NOBODY, tie_of(law) * abs(best)
+    chosen, within = NOBODY, law.tie * abs(best)
     for arm in range(scores.size):
         tied = scores[arm] == best or scores[arm] >= best - within
         if tied and (chosen == NOBODY or pulls[arm] < pulls[chosen]):

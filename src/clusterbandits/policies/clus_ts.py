@@ -20,11 +20,12 @@ from clusterbandits.policies.settings import ALARM
 from clusterbandits.policies.width_alarm import Alarm, Group, fresh_alarm, watch_widths
 
 if TYPE_CHECKING:
-    from clusterbandits.families.law import Law
     from collections.abc import Callable, Sequence
 
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
 
 
 class GroupState(NamedTuple):

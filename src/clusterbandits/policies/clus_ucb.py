@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import EXPONENTIAL, Law, divergence, upper, variance
+from clusterbandits.families.law import Law, divergence, upper, variance
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.index.policy import IndexPolicy
 from clusterbandits.policies.kl_ucb import kl_index
@@ -115,8 +115,8 @@ def clustered_index(state: IndexState, arm: int, level: float, width: float) -> 
 
 @inner_kernel
 def _between(law: Law, low: float, high: float) -> float:
-    """Return a point that halves a bracket; Exponential ones can reach over hundreds of powers of ten."""
-    if law.code == EXPONENTIAL and high > _WIDE * max(low, _SMALLEST):
+    """Return a point that halves a bracket; where d is not convex, brackets can span many powers of ten."""
+    if not law.convex and high > _WIDE * max(low, _SMALLEST):
         return math.sqrt(max(low, _SMALLEST)) * math.sqrt(high)
     return 0.5 * (low + high)
 

@@ -18,11 +18,12 @@ from clusterbandits.policies.protocol import Kernels, picked
 from clusterbandits.policies.saved import RandomStream
 
 if TYPE_CHECKING:
-    from clusterbandits.families.law import Law
     from collections.abc import Callable
 
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
 
 
 class DrawState(NamedTuple):

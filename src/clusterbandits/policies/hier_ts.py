@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import BERNOULLI, GAUSSIAN, variance
+from clusterbandits.families.law import variance
 from clusterbandits.families.posterior import log_likelihood
 from clusterbandits.policies.clus_ts import GroupPolicy
 from clusterbandits.policies.settings import ALARM
@@ -77,10 +77,11 @@ def _weigh(state: Any, c: int) -> None:
 
 @kernel
 def _lay_grid(state: Any, c: int) -> bool:
-    """Lay the means of the grid: over [0, 1], or where there is no such range, around those of the arms."""
-    if state.law.code == BERNOULLI:
+    """Lay the means of the grid: over a bounded domain, or else around the means of the arms."""
+    domain = state.law.highest - state.law.lowest
+    if domain < math.inf:
         new = math.isnan(state.lowest[c])
-        state.lowest[c], state.spacing[c] = 0.5 / MEANS, 1.0 / MEANS
+        state.lowest[c], state.spacing[c] = state.law.lowest + 0.5 * domain / MEANS, domain / MEANS
         return new
     least, most = math.inf, -math.inf
     for place in range(state.start[c], state.start[c + 1]):
@@ -88,7 +89,7 @@ def _lay_grid(state: Any, c: int) -> bool:
         mean = state.totals[arm] / state.pulls[arm]
         apart = math.sqrt(variance(state.law, max(mean, _LEAST_MEAN)) / state.pulls[arm])
         least, most = min(least, mean - apart), max(most, mean + apart)
-    if state.law.code != GAUSSIAN:
+    if state.law.lowest >= 0.0:
         least = max(least, most / MEANS)
     state.lowest[c], state.spacing[c] = least, (most - least) / (MEANS - 1)
     return True

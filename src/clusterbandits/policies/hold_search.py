@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.compiled import kernel, records
-from clusterbandits.families.law import GAUSSIAN
 from clusterbandits.policies.arms import NOBODY
 from clusterbandits.policies.protocol import FOREVER, certain
 
@@ -65,7 +64,7 @@ def _proven(state: Any, arm: int, n: int) -> int:
 
     A few more are tried than the last time, and half as many as long as that fails: most trials succeed.
     """
-    if state.law.code == GAUSSIAN:
+    if state.law.lowest < 0.0:
         return 1 if certain(state, arm, n, 1) else 0
     rounds = state.reach[arm]
     while rounds > 0 and not certain(state, arm, n, rounds):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.calculus import divergence_above, rise
-from clusterbandits.families.law import BERNOULLI
 from clusterbandits.policies.arms import first_unpulled, leader_of, slack, smallest
 from clusterbandits.policies.clus_opt import outweighs, steered
 from clusterbandits.policies.hold_search import hold_by_search, keeps, take_in
@@ -54,12 +53,12 @@ def _choose(state: ImedState) -> int:
 def certain(state: ImedState, arm: int, _n: int, rounds: int) -> bool:
     """Tell whether the arm stays the one with the smallest H, whatever the rounds pay.
 
-    Its mean stays between ``low``, where no round pays anything, and ``high``, where all pay all they can. So
-    m* stays between the larger of ``low`` and the best rival's mean, where rivals are easiest to pull, and
-    the larger of ``high`` and that, where mates argue most.
+    Its mean stays between ``low``, where no round pays anything, and ``high``, where each pays the highest
+    reward. So m* stays between the larger of ``low`` and the best rival's mean, where rivals are easiest to
+    pull, and the larger of ``high`` and that, where the other arms of the cluster argue most.
     """
     pulls, c = state.pulls[arm] + rounds - 1, state.cluster[arm]
-    low, high = state.totals[arm] / pulls, (state.totals[arm] + rounds - 1) / pulls
+    low = state.totals[arm] / pulls
     alone = state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
     strangers, rivals = _best_rivals(state, arm)
     if state.steers and not (strangers < low or outweighs(state, arm)):
@@ -68,8 +67,11 @@ def certain(state: ImedState, arm: int, _n: int, rounds: int) -> bool:
     if low < rivals:
         own += pulls * divergence_above(state.law, low, rivals, 0.0)
     if not alone:
+        if state.law.highest == math.inf:
+            return False
+        high = (state.totals[arm] + (rounds - 1) * state.law.highest) / pulls
         most = max(high, rivals)
-        if state.law.code != BERNOULLI or low < most - state.widths[c]:
+        if low < most - state.widths[c]:
             return False
         for place in range(state.start[c], state.start[c + 1]):
             if state.order[place] != arm:

@@ -16,12 +16,12 @@ from clusterbandits.policies.protocol import Assumption
 from clusterbandits.policies.width_alarm import Alarm, fresh_alarm
 
 if TYPE_CHECKING:
-    from clusterbandits.families.law import Law
     from collections.abc import Sequence
 
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+    from clusterbandits.families.law import Law
     from clusterbandits.policies.protocol import Kernels
 
 

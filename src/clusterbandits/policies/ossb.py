@@ -1,8 +1,8 @@
 """OSSB: play the allocation that the lower bound asks for at the empirical means.
 
-The solution c_k of the lower bound's linear program, the pulls per log n that arm k needs, is known in closed
-form: 1/D_k in clusters that hold a best arm; in any other 1/(α_k L) for all arms, or 1/b for the lowest alone,
-whichever is cheaper.
+The solution c_k of the lower bound's linear program, the pulls per log n that arm k needs, is known in
+closed form: 1/D_k in clusters that hold a best arm; in any other 1/(α_k L) for all arms, or 1/b for the
+lowest alone, whichever is cheaper.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import divergence_above, rise
-from clusterbandits.families.law import BERNOULLI, Law
 from clusterbandits.policies.arms import (
     Floats,
     Ints,
@@ -35,6 +34,8 @@ from clusterbandits.policies.width_alarm import Alarm, fresh_alarm, watch_widths
 if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
 
 _MARGIN = 1e-12
 
@@ -150,13 +151,13 @@ def certain(state: AllocationState, arm: int, n: int, rounds: int) -> bool:
     if arm != leader_of(state.pulls, state.totals):
         return False
     pulls, total = state.pulls[arm] + rounds - 1, state.totals[arm]
-    low, high = total / pulls, (total + rounds - 1) / pulls
+    low, high = total / pulls, (total + (rounds - 1) * state.law.highest) / pulls
     wanted = (1.0 + state.gamma) * math.log(n + rounds - 1) * (1.0 + _MARGIN)
     for c in range(state.widths.size):
         if c == state.cluster[arm] or state.widths[c] == math.inf:
             if not _plainly_satisfied(state, c, arm, low, wanted):
                 return False
-        elif state.law.code != BERNOULLI or not _cheaply_satisfied(state, c, low, high, wanted):
+        elif state.law.highest == math.inf or not _cheaply_satisfied(state, c, low, high, wanted):
             return False
     return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clusterbandits.fingerprint import is_own
 from clusterbandits.policies.policy import Policy
 from clusterbandits.tables import Table
 from clusterbandits.validate import invalid
@@ -99,8 +100,6 @@ def catalogue() -> list[dict[str, Any]]:
     >>> catalogue()[3]["policy"], catalogue()[3]["guarantee"]
     ('kl-ucb', 'meets the classical bound')
     """
-    from clusterbandits.policies import POLICIES
-
     return [
         {
             "policy": name,
@@ -112,7 +111,8 @@ def catalogue() -> list[dict[str, Any]]:
             "guarantee": kind.guarantee,
             "reference": kind.reference,
         }
-        for name, kind in POLICIES.items()
+        for name, kind in Policy.kinds.items()
+        if is_own(kind)
     ]
 
 

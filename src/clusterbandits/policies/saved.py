@@ -1,4 +1,4 @@
-"""What a policy remembers besides pulls and totals: declared once per policy, saved and restored from that."""
+"""What a policy remembers besides pulls and totals: declared once, and saved and restored from that."""
 
 from __future__ import annotations
 
@@ -192,8 +192,10 @@ class Attributes(Saved):
         self._stream.load(data, state, numbers)
         for name, value in data["attributes"].items():
             now = getattr(state.learner, name)
-            value = np.array(value, dtype=now.dtype) if isinstance(now, np.ndarray) else copy.deepcopy(value)
-            setattr(state.learner, name, value)
+            is_array = isinstance(now, np.ndarray)
+            setattr(
+                state.learner, name, np.array(value, dtype=now.dtype) if is_array else copy.deepcopy(value)
+            )
 
     def carry(self, source: Any, target: Any) -> None:
         """Copy attributes that a choice may have changed."""

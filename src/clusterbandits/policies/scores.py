@@ -13,17 +13,18 @@ import numpy as np
 
 from clusterbandits.compiled import kernel, specialise
 from clusterbandits.fingerprint import is_own
-from clusterbandits.policies.arms import APART, Floats, Ints, first_unpulled, largest, tie_of
+from clusterbandits.policies.arms import APART, Floats, Ints, first_unpulled, largest
 from clusterbandits.policies.hold_search import fresh_memory, fresh_reach, hold_by_search, keeps
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Assumption, Kernels, picked
 
 if TYPE_CHECKING:
-    from clusterbandits.families.law import Law
     from collections.abc import Callable
 
     from numpy.random import Generator
     from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
 
 #: What lets a score policy skip ahead.
 MONOTONE = (
@@ -102,7 +103,7 @@ def certain(state: Any, arm: int, n: int, rounds: int) -> bool:
     if not state.skips:
         return rounds == 1
     worst = score(state, arm, state.pulls[arm] + rounds - 1, state.totals[arm], n)
-    clearly = worst - APART * tie_of(state.law) * abs(worst)
+    clearly = worst - APART * state.law.tie * abs(worst)
     for rival in range(state.pulls.size):
         if rival != arm and not score_of(state, rival, n + rounds - 1) < clearly:
             return False

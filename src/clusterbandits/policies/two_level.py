@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from clusterbandits.compiled import kernel, records, specialise
-from clusterbandits.families.law import EXPONENTIAL, Law, divergence, variance
+from clusterbandits.families.law import Law, divergence, variance
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.arms import (
     APART,
@@ -24,7 +24,6 @@ from clusterbandits.policies.arms import (
     largest,
     layout_of,
     members_of,
-    tie_of,
 )
 from clusterbandits.policies.hold_search import (
     fresh_memory,
@@ -115,9 +114,9 @@ def _standing(_state: TwoLevelState, _c: int, _spent: int, _held: int) -> Callab
 def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> float:
     """Return how fast a score rises with the threshold from now on, at most: it is concave in it.
 
-    But for Exponential rewards, where nothing is said.
+    Where the divergence is not convex, nothing is known.
     """
-    if state.law.code == EXPONENTIAL:
+    if not state.law.convex:
         return math.inf
     if state.plain_bonus:
         return 1.0 / math.sqrt(2.0 * level * pulls) if level > 0.0 else math.inf
@@ -130,7 +129,7 @@ def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: flo
 @kernel
 def exceeds(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> bool:
     """Tell whether a score is above a value by more than rounding."""
-    margin = APART * tie_of(state.law)
+    margin = APART * state.law.tie
     above = value + margin * abs(value)
     if state.plain_bonus:
         return score(state, mean, pulls, level) > above

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, Law, divergence
+from clusterbandits.families.law import Law, divergence
 from clusterbandits.policies.protocol import FOREVER
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.arms import Floats, Ints, Layout
     from collections.abc import Sequence
+
+    from clusterbandits.policies.arms import Floats, Ints, Layout
 
 #: Every round at first, then 64 looks for every doubling of n or so.
 _SCHEDULE = 64
@@ -54,7 +55,7 @@ def fresh_alarm(law: Law, layout: Layout, widths: Sequence[float], response: str
     sizes = np.diff(layout.start)
     watched = np.isfinite(widths) & (sizes > 1) & (response != "ignore")
     doubt = math.log(max(int(watched.sum()), 1) / level)
-    doubts = [doubt if law.code == BERNOULLI else _any_family(doubt, int(size)) for size in sizes]
+    doubts = [doubt if law.beta_likelihood else _any_family(doubt, int(size)) for size in sizes]
     nothing = np.zeros(sizes.size)
     return Alarm(
         widens=response == "widen",
@@ -132,7 +133,7 @@ def _contradicts(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, c: int) ->
 @inner_kernel
 def _penalty(law: Law, pulls: int, total: float) -> float:
     """Return by how much the likelihood of the best mean may exceed that of the mixture."""
-    if law.code != BERNOULLI:
+    if not law.beta_likelihood:
         return 3.0 * math.log(1.0 + math.log(pulls))
     failures, share = pulls - total, total / pulls
     entropy = 0.0
@@ -193,8 +194,8 @@ def least_misfit(law: Law, pulls: Any, totals: Floats, group: Group, enough: flo
     high -= group.width
     if high <= low:
         return 0.0, high
-    if law.code == EXPONENTIAL:
-        # Not convex there: find the right valley first.
+    if not law.convex:
+        # There can be several local minima: find the cell of the global one first.
         step, best, at = (high - low) / _SCAN, math.inf, low
         for i in range(_SCAN + 1):
             value = misfit(law, pulls, totals, group, low + i * step)

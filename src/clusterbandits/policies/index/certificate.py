@@ -15,10 +15,10 @@ An arm far ahead needs less: its evidence is within E as long as its mean stays 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import GAUSSIAN, Law, divergence, natural_gap, variance
+from clusterbandits.families.law import Law, divergence, natural_gap, variance
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.arms import NOBODY
 from clusterbandits.policies.clus_opt import outweighs
@@ -86,7 +86,7 @@ def certain_rounds(state: IndexState, arm: int, n: int) -> int:
 def _certify(state: IndexState, arm: int, n: int) -> bool:
     """Make a certificate for the arm from round n on, if there is one for more than that round."""
     state.memory[0].held = NOBODY
-    if state.law.code == GAUSSIAN or (
+    if state.law.lowest < 0.0 or (
         _follows_leader(state, arm) and state.cluster[arm] != state.memory[0].leading
     ):
         return False

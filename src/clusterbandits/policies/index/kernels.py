@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.policies.arms import NOBODY, first_unpulled, tie_of
+from clusterbandits.policies.arms import NOBODY, first_unpulled
 from clusterbandits.policies.clus_opt import steered
 from clusterbandits.policies.clus_ucb import clustered_index, hedge_index
 from clusterbandits.policies.index.certificate import certain_rounds, is_certain
@@ -13,7 +14,6 @@ from clusterbandits.policies.index.race import choose, mark_stale
 from clusterbandits.policies.kl_ucb import threshold
 from clusterbandits.policies.protocol import Kernels
 from clusterbandits.policies.width_alarm import look
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clusterbandits.policies.index.state import IndexState
@@ -44,7 +44,7 @@ def _steer(state: IndexState, arm: int, n: int) -> int:
         level = threshold(n, state.a)
         hedged = hedge_index(state, arm, level)
         clustered = clustered_index(state, arm, level, state.widths[state.cluster[arm]])
-        if hedged > clustered + tie_of(state.law) * abs(hedged):
+        if hedged > clustered + state.law.tie * abs(hedged):
             return arm
     return steered(state, arm)
 

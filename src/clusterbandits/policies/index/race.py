@@ -12,9 +12,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import EXPONENTIAL
 from clusterbandits.limits import LARGEST_MEAN
-from clusterbandits.policies.arms import APART, NOBODY, leader_of, tie_of
+from clusterbandits.policies.arms import APART, NOBODY, leader_of
 from clusterbandits.policies.clus_ucb import against, index, mates_against
 from clusterbandits.policies.index.state import SEVERAL, IndexState
 
@@ -76,7 +75,7 @@ def leading_width(state: IndexState, arm: int) -> float:
 def margin_at(state: IndexState, arm: int, q: float) -> float:
     """Return the difference below which two indices near q are not compared but solved for."""
     mean = state.totals[arm] / state.pulls[arm]
-    return float(APART * tie_of(state.law) * max(abs(q), abs(q - mean)))
+    return float(APART * state.law.tie * max(abs(q), abs(q - mean)))
 
 
 @inner_kernel
@@ -112,7 +111,7 @@ def top_two(lines: NDArray[Any], level: float) -> tuple[int, float]:
 @inner_kernel
 def stretch_at(state: IndexState, q: float) -> float:
     """Return how far from q on a line must hold: 0 where F is convex and a tangent holds everywhere."""
-    return _STRETCH * q if state.law.code == EXPONENTIAL else 0.0
+    return 0.0 if state.law.convex else _STRETCH * q
 
 
 @kernel
@@ -187,7 +186,7 @@ def _are_twins(state: IndexState, arm: int, other: int) -> bool:
 @inner_kernel
 def _fewest_pulls_among(state: IndexState, best: float) -> int:
     """Return the arm that wins the tie of those whose indices are the best one but for rounding."""
-    chosen, within = NOBODY, tie_of(state.law) * abs(best)
+    chosen, within = NOBODY, state.law.tie * abs(best)
     for arm in range(state.indices.size):
         tied = state.indices[arm] == best or state.indices[arm] >= best - within
         if tied and (chosen == NOBODY or state.pulls[arm] < state.pulls[chosen]):

@@ -12,10 +12,11 @@ from clusterbandits.policies.arms import NOBODY, Floats, Ints, layout_of
 from clusterbandits.policies.width_alarm import Alarm, fresh_alarm
 
 if TYPE_CHECKING:
-    from clusterbandits.families.law import Law
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
 
 #: The last choice and until when it is kept; arms never pulled; the leader's cluster; the arm with a
 #: certificate and until when; the cluster whose lines have to be drawn again.

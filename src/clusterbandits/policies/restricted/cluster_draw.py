@@ -1,7 +1,7 @@
 r"""An exact draw of the means of a cluster, given that they lie within its width of each other.
 
 The lowest of them, arm j at x, has the joint density  w_j(x) = f_j(x) Π_{k ≠ j} ∫_x^{x+β} f_k.  Its logarithm
-is concave in x for every arm (but not for Exponential rewards), so tangents at the ends of a cell bound it:
+is concave in x for every arm where the divergence is convex, so tangents at the ends of a cell bound it:
 a cell and an arm are drawn by those bounds, x under the two exponentials, and accepted by the ratio; an x
 that is refused becomes the end of two cells. The other arms then follow their own posteriors between x and
 x + β. Everything is kept as logarithms: data may contradict the width.
@@ -13,7 +13,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, Law, variance
+from clusterbandits.families.law import Law, variance
 from clusterbandits.families.posterior import draw_mean, strength
 from clusterbandits.policies.restricted.envelope import (
     END_VALUE,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _PLAIN_TRIES = 8
 #: Widths below this share of the means are 0: floats could not tell them.
 _RESOLVED = 1e-13
-_LOWEST = 1e-100
 _FAR = 40.0
 _MOST_STEPS = 60
 
@@ -111,20 +110,11 @@ def _draw_pooled(rng: np.random.Generator, known: Beliefs, draws: Floats) -> Non
     for place in range(group.first, group.beyond):
         pulls += known.pulls[group.order[place]]
         total += known.totals[group.order[place]]
-    if known.law.code == EXPONENTIAL:
-        # Each arm brought the prior 1/u of its own.
-        pulls += (group.beyond - group.first - 1) / known.law.weight
+    # Each arm has a prior of its own.
+    pulls += (group.beyond - group.first - 1) * known.law.prior_weight / known.law.weight
     x = draw_mean(known.law, rng, pulls, total)
     for place in range(group.first, group.beyond):
         draws[group.order[place]] = x
-
-
-@inner_kernel
-def _bottom(law: Law) -> float:
-    """Return where means begin; Exponential ones are never 0."""
-    if law.code == EXPONENTIAL:
-        return _LOWEST
-    return -math.inf if law.code == GAUSSIAN else 0.0
 
 
 @kernel
@@ -132,15 +122,14 @@ def _make_cells(law: Law, group: Group, cells: Cells) -> None:
     """Lay cells around the values that the lowest mean can have at its most likely, wider further out."""
     least, most = span(cells.force, cells.weight, group)
     left, right = most - group.width, least
-    bottom = _bottom(law)
     if left > right:
         _, left = least_misfit(law, cells.force, cells.weight, group, -math.inf)
         right = left
-    left = max(left, bottom)
+    left = max(left, law.lowest)
     scale = max(_finest(law, group, cells, left), 1e-9 * (group.width + right - left))
     edges, count = cells.edges, 0
     for i in range(_steps(law, group, cells, left, -scale), 0, -1):
-        edges[count] = max(left - _offset(scale, i), bottom)
+        edges[count] = max(left - _offset(scale, i), law.lowest)
         count += 1
     edges[count] = left
     half = 0.5 * (right - left)
@@ -215,7 +204,7 @@ def _steps(law: Law, group: Group, cells: Cells, start: float, scale: float) -> 
     least = misfit(law, cells.force, cells.weight, group, start)
     for i in range(1, _MOST_STEPS):
         x = start + _offset(scale, i)
-        if (law.code != GAUSSIAN and x <= 0.0) or (law.code == BERNOULLI and x >= 1.0):
+        if not law.lowest < x < law.highest:
             return i
         if misfit(law, cells.force, cells.weight, group, x) > least + _FAR:
             return i

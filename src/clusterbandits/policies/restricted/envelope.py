@@ -12,11 +12,11 @@ import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import slope
-from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, Law
 from clusterbandits.families.posterior import Density, log_density
 from clusterbandits.policies.restricted.mass import log_mass
 
 if TYPE_CHECKING:
+    from clusterbandits.families.law import Law
     from clusterbandits.policies.arms import Floats, Ints
     from clusterbandits.policies.width_alarm import Group
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MOST_CELLS, MOST_MADE = 600, 200
 #: Places in ``Cells.sides``.
 VALUE, SLOPE, END_VALUE, END_SLOPE = range(4)
-#: Refusals after which a draw is taken as it is: cells of Exponential rewards bound poorly, and where data
-#: contradict a width by millions of standard deviations, rounding decides which draw is accepted.
+#: Refusals after which a draw is taken as it is: cells bound poorly where the divergence is not convex, and
+#: where data contradict a width by millions of standard deviations, rounding decides which draw is accepted.
 _MOST_REFUSALS = 300
 
 
@@ -77,7 +77,7 @@ def density_of(law: Law, cells: Cells, arm: int) -> Density:
 @inner_kernel
 def top_of(law: Law, x: float) -> float:
     """Return x, or the end of the domain before it."""
-    return min(x, 1.0) if law.code == BERNOULLI else x
+    return min(x, law.highest)
 
 
 @kernel
@@ -109,18 +109,18 @@ def write_side(law: Law, group: Group, cells: Cells, cell: int, side: int) -> No
     """Write log w_j and its slope where a cell begins or ends, for every arm; ``evaluate`` goes before.
 
     Where w_j is 0 the slope is NaN, and the tangent at the other end of the cell bounds all of it.
-    Exponential rewards have no such tangents: there the value bounds the whole cell and the slope is 0.
+    Where the divergence is not convex there are no tangents: the value bounds the whole cell, with slope 0.
     """
     low, high = cells.edges[cell], cells.edges[cell + 1]
     x = low if side == VALUE else high
-    if law.code == EXPONENTIAL:
+    if not law.convex:
         for place in range(group.first, group.beyond):
             arm = group.order[place]
             cells.masses[arm] = log_mass(density_of(law, cells, arm), low, high + group.width)
     for place in range(group.first, group.beyond):
         arm = group.order[place]
         of = density_of(law, cells, arm)
-        if law.code == EXPONENTIAL:
+        if not law.convex:
             cells.sides[place - group.first, cell, side] = _density(
                 law, group, cells, arm, min(max(of.mode, low), high)
             )
@@ -193,7 +193,7 @@ def draw_lowest(law: Law, rng: np.random.Generator, group: Group, cells: Cells) 
         refused += 1
         if refused == _MOST_REFUSALS:
             return arm, x
-        if law.code == EXPONENTIAL:
+        if not law.convex:
             x = 0.5 * (low + high)
         if cells.number[0] < MOST_CELLS and low < x < high:
             _split(law, group, cells, cell, x)
@@ -241,6 +241,6 @@ def _split(law: Law, group: Group, cells: Cells, cell: int, x: float) -> None:
     cells.number[0] = count + 1
     write_side(law, group, cells, cell, END_VALUE)
     write_side(law, group, cells, cell + 1, VALUE)
-    if law.code == EXPONENTIAL:
+    if not law.convex:
         write_side(law, group, cells, cell, VALUE)
         write_side(law, group, cells, cell + 1, END_VALUE)

@@ -2,9 +2,9 @@
 
 Densities are exp(−t d(mode, u)), unimodal, and need no normalisation. Mass is summed outwards from the
 highest point in panels that the density's own scale sets, so that the far tails, where a width contradicts
-the data, are as accurate as the middle. Exponential means can lie hundreds of powers of ten apart: they are
-measured by v = log(u/base), in which the density u exp(−t d(mode, u)) is log-concave. All others, and
-Exponential means that are close together, are measured by v = u; their base is 0.
+the data, are as accurate as the middle. Means of a scale family can lie hundreds of powers of ten apart: they
+are measured by v = log(u/base), in which the density u exp(−t d(mode, u)) is log-concave. All others, and
+means of a scale family that are close together, are measured by v = u; their base is 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import slope
-from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, POISSON, variance
+from clusterbandits.families.law import variance
 from clusterbandits.families.posterior import Density, log_density
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -30,7 +30,8 @@ _NEGLIGIBLE, _FAR = 1e-11, -40.0
 #: The finest step, relative to where it starts, for floats, and to the whole, for the number of panels.
 _FINEST, _SHORTEST = 1e-15, 1e-60
 _SMALLEST = 1e-300
-#: Exponential means less than this factor apart are close together; steps between others are no wider in v.
+#: Means of a scale family less than this factor apart are close together; steps between others are no wider
+#: in v.
 _CLOSE, _WIDEST = 2.0, 0.5
 #: A draw that was refused so often has nowhere to go but the highest point, to all digits of a float.
 _MOST_REFUSALS = 1000
@@ -56,7 +57,7 @@ class Part(NamedTuple):
 
 @inner_kernel
 def _part(of: Density, low: float, high: float) -> Part:
-    if of.law.code == EXPONENTIAL and high > _CLOSE * low:
+    if of.law.scale_family and high > _CLOSE * low:
         base = max(low, _SMALLEST)
         return Part(of, base, 0.0, math.log(high / base))
     return Part(of, 0.0, low, high)
@@ -116,12 +117,14 @@ def log_mass(of: Density, low: float, high: float) -> float:
 
 @kernel
 def _is_rough(of: Density) -> tuple[bool, bool]:
-    """Tell whether the density is no polynomial near 0, and near 1: panels must then shrink towards them."""
+    """Tell whether the density is no polynomial near 0, and near 1: panels must then shrink towards them.
+
+    Where the variance vanishes at an end of the domain, the density is a power of the distance from it.
+    """
     total = of.force * of.mode
-    if of.law.code == BERNOULLI:
-        rest = of.force - total
-        return _is_fraction(total), _is_fraction(rest)
-    return of.law.code == POISSON and _is_fraction(total), False
+    at_0 = variance(of.law, of.law.lowest) == 0.0
+    at_1 = variance(of.law, of.law.highest) == 0.0
+    return at_0 and _is_fraction(total), at_1 and _is_fraction(of.force - total)
 
 
 @inner_kernel

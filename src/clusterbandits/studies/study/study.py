@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbandits.families.family import MOST_COUNT
 from clusterbandits.limits import LARGEST_SEED, MOST_ROWS, MOST_RUNS
-from clusterbandits.policies import policy
-from clusterbandits.policies import POLICIES
+from clusterbandits.policies import POLICIES, policy
 from clusterbandits.simulation.checkpoints import read_checkpoints
 from clusterbandits.studies.study.cases import Case, read_cases
 from clusterbandits.studies.study.document import OWNER, Document, said
