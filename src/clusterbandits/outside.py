@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DIGITS = 16
+_CONSTANTS = (bool, int, float, str, tuple, list, dict)
 
 
 def reference(thing: type | types.FunctionType) -> str:
@@ -122,9 +123,9 @@ def _file_of(name: str) -> Path | None:
 
 
 def _is_installed(path: Path) -> bool:
-    folders = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    package = Path(__file__).parent
-    return any(path.is_relative_to(folder) for folder in (*filter(None, folders), package))
+    paths = sysconfig.get_paths()
+    folders = [Path(paths[key]) for key in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return any(path.is_relative_to(folder) for folder in (*folders, Path(__file__).parent))
 
 
 def _compiled_parts(thing: object, seen: set[int]) -> Iterator[str]:
@@ -141,13 +142,11 @@ def _compiled_parts(thing: object, seen: set[int]) -> Iterator[str]:
     elif isinstance(thing, types.FunctionType):
         yield from _code_parts(thing.__code__)
         yield repr((thing.__defaults__, thing.__kwdefaults__))
-        for name in _names(thing.__code__):
-            part = thing.__globals__.get(name)
-            if getattr(part, "__module__", None) == thing.__module__:
+        used = [thing.__globals__.get(name) for name in _names(thing.__code__)]
+        for part in used:
+            if isinstance(part, _CONSTANTS) or getattr(part, "__module__", None) == thing.__module__:
                 yield from _compiled_parts(part, seen)
-            elif isinstance(part, bool | int | float | str | tuple):
-                yield repr(part)
-    elif isinstance(thing, bool | int | float | str | tuple | list | dict):
+    elif isinstance(thing, _CONSTANTS):
         yield repr(thing)
 
 

@@ -124,7 +124,8 @@ def watch(state: GroupState, n: int) -> int:
 class GroupPolicy(Policy):
     """A policy that draws the means of every cluster together and pulls the arm with the largest.
 
-    A subclass sets ``prior`` to a kernel ``prior(state, c)`` that writes ``known_pulls`` and ``known_totals``.
+    A subclass sets ``prior`` to a kernel ``prior(state, c)``, which writes ``known_pulls`` and
+    ``known_totals``.
     """
 
     prior: ClassVar[Callable[..., None]] = flat_prior
@@ -143,7 +144,7 @@ class GroupPolicy(Policy):
         super().__init_subclass__()
         cls._formula = len(PRIORS)
         PRIORS.append(cls.prior)
-        cls.prior = staticmethod(cls.prior)  # type: ignore[assignment]
+        cls.prior = staticmethod(cls.prior)
 
     def used_widths(self) -> Sequence[float]:
         """Return the widths that draws respect."""

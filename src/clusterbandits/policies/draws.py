@@ -81,7 +81,7 @@ class DrawPolicy(Policy):
         super().__init_subclass__()
         cls._formula = len(FORMULAS)
         FORMULAS.append(cls.choose)
-        cls.choose = staticmethod(cls.choose)  # type: ignore[assignment]
+        cls.choose = staticmethod(cls.choose)
 
     def parameter(self) -> float:
         """Return the number that the formula needs."""

@@ -59,7 +59,7 @@ def split_spec(spec: object, owner: str = "policy") -> tuple[type[Policy], str |
     """
     parts = spec.split(":", 2) if isinstance(spec, str) else [spec]
     if len(parts) > 1 and all(part.isidentifier() for part in str(parts[1]).split(".")):
-        return Policy.kind_of(f"{parts[0]}:{parts[1]}", owner), parts[2] if len(parts) > 2 else None
+        return Policy.kind_of(f"{parts[0]}:{parts[1]}", owner), str(parts[2]) if len(parts) > 2 else None
     written = ":".join(map(str, parts[1:]))
     return Policy.kind_of(parts[0], owner), written if len(parts) > 1 else None
 

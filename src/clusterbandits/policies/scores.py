@@ -63,7 +63,7 @@ FORMULAS: dict[type, list[Callable[..., float]]] = {ScoreState: []}
 
 def score(state: Any, arm: int, pulls: int, total: float, n: int) -> float:
     """Return the score in round n of an arm that has these statistics."""
-    return FORMULAS[type(state)][state.formula](state, arm, pulls, total, n)
+    return float(FORMULAS[type(state)][state.formula](state, arm, pulls, total, n))
 
 
 @specialise(score)
@@ -150,7 +150,7 @@ class ScorePolicy(Policy):
         formula = vars(cls).get("score")
         if formula is None:
             return
-        cls.score = staticmethod(formula)  # type: ignore[assignment]
+        cls.score = staticmethod(formula)
         if not is_own(cls):
             # A state class of its own: what is compiled for it never reaches the disk.
             cls._state_class = type(f"{cls.__name__}State", (ScoreState,), {"__module__": cls.__module__})

@@ -264,7 +264,7 @@ class TwoLevelPolicy(Policy):
         cls._formula = len(SCORES)
         SCORES.append(cls.score)
         STANDINGS.append(cls.standing)
-        cls.score, cls.standing = staticmethod(cls.score), staticmethod(cls.standing)  # type: ignore[assignment]
+        cls.score, cls.standing = staticmethod(cls.score), staticmethod(cls.standing)
 
     def new_state(self, rng: Generator | None) -> TwoLevelState:
         """Make a state before the first round."""

@@ -5,12 +5,9 @@ The formulas are in the files of the policies, which import this one; so this on
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from clusterbandits.families.law import lower, upper
 from clusterbandits.policies.arms import members_of
-from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.index.state import IndexState, fresh_state
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Assumption
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
-    from clusterbandits.partition import Label
+    from clusterbandits.policies.explanation import Explanation
     from clusterbandits.policies.protocol import Kernels
 
 
@@ -77,42 +74,9 @@ class IndexPolicy(Policy):
         return super().explain()
 
     def _explain(self) -> Explanation:
-        from clusterbandits.policies.index.race import follow_leader
-        from clusterbandits.policies.kl_ucb import threshold
+        from clusterbandits.policies.index.explain import explain
 
-        state = cast("IndexState", self._live)
-        level = threshold(self._next_round, state.a)
-        if not state.memory["unpulled"][0]:
-            follow_leader(state)
-        names = self.clusters.partition.cluster_names
-        arms = tuple(self._view(state, number, names[number], level) for number in range(len(names)))
-        return Explanation(self._next_round, level, arms)
-
-    def _view(self, state: IndexState, number: int, cluster: Label, level: float) -> ArmView:
-        label, pulls = self.clusters.arms[number], int(state.pulls[number])
-        if not pulls:
-            return ArmView(label, cluster, 0, index=math.inf)
-        mean = float(state.totals[number]) / pulls
-        low, high = lower(state.law, mean, level / pulls), upper(state.law, mean, level / pulls)
-        if state.memory["unpulled"][0]:
-            return ArmView(label, cluster, pulls, mean, low, high)
-        from clusterbandits.policies.clus_ucb import index
-        from clusterbandits.policies.index.race import leading_width
-
-        value = float(index(state, number, level, leading_width(state, number)))
-        return ArmView(
-            label, cluster, pulls, mean, low, high, value, self._opponents(state, number, value, level)
-        )
-
-    def _opponents(self, state: IndexState, number: int, value: float, level: float) -> dict[Label, float]:
-        """Return which mates argue against the arm's index, strongest first, each with its share of f(n)."""
-        from clusterbandits.policies.clus_ucb import mates_shares
-        from clusterbandits.policies.index.race import leading_width
-
-        mates_shares(state, number, value, leading_width(state, number), level)
-        shares, arms = state.indices.tolist(), self.clusters.arms
-        order = sorted(range(len(arms)), key=lambda k: -shares[k])
-        return {arms[k]: shares[k] for k in order if shares[k] > 0}
+        return explain(cast("IndexState", self._live), self.clusters, self._next_round)
 
     def _widen(self, c: int) -> None:
         from clusterbandits.policies.index.kernels import widen

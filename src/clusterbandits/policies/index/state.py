@@ -82,7 +82,7 @@ def fresh_state(
     lines["anchor"] = lines["reach"] = math.inf
     memory, certificate = records(_MEMORY, 1), records(_CERTIFICATE, 1)
     memory[0] = (NOBODY, 0, arms, NOBODY, NOBODY, 0, SEVERAL)
-    certificate[0] = (math.nan,) * len(_CERTIFICATE)
+    certificate[0] = (math.nan,) * len(_CERTIFICATE.names or ())
     return IndexState(
         law=law,
         a=float(settings["a"]),

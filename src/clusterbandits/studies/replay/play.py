@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterbandits.simulation.loop import ROUND, new_cursor
 from clusterbandits.simulation.replaying import Rows, replay_rows
-from clusterbandits.simulation.runs import label_number
+from clusterbandits.simulation.rewards import label_number
 from clusterbandits.studies.replay.progress import ReplayProgress
 from clusterbandits.studies.replay.rows import Names
 from clusterbandits.studies.replay.trust import Order
