@@ -25,10 +25,9 @@ from clusterbandits.report.page import Card, Page, Section, render_page
 from clusterbandits.report.picture import Picture, inline_svg
 from clusterbandits.report.pulls_panel import pulls_panel
 from clusterbandits.report.ratio_panel import ratio_panel
-from clusterbandits.report.regret_panel import regret_panel
-from clusterbandits.report.regret_plot import save_regret_plot
+from clusterbandits.report.regret_panel import regret_panel, save_regret_plot
 from clusterbandits.report.regret_table import regret_table
-from clusterbandits.report.sheet import clipped, shortened
+from clusterbandits.report.sheet import fitted, folded
 from clusterbandits.report.spans_panel import spans_panel
 from clusterbandits.report.sweep_panel import Sweep, sweep_panel
 from clusterbandits.simulation.results import Result
@@ -203,7 +202,7 @@ def test_pictures_hold_names_as_words_alone() -> None:
         assert Parsed(inside).tags <= {tag.lower() for tag in DRAWN}
         seen += "\n".join(["", *words(drawing), ""])
     for name in [*SHORT, *LETTERS]:
-        assert f"\n{shortened(name, 34)}\n" in seen
+        assert f"\n{fitted(name, 34)}\n" in seen
 
 
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])
@@ -219,8 +218,8 @@ def test_plots_show_any_label(form: str, tmp_path: Path, advice: Advice) -> None
 
 
 def test_long_names_are_cut() -> None:
-    assert clipped("x" * 10**6) == "x" * 299 + "…"
-    assert shortened("x" * 10**6, 20).endswith("x…")
+    assert "".join(folded("x" * 10**6, 1e6)) == "x" * 299 + "…"
+    assert fitted("x" * 10**6, 20).endswith("x…")
     (section,) = spans_panel([[0.1, 0.2]], ["y" * 9999], name="s", labels=[["x" * 9999, "z"]]).svg.split(
         "yyy…: span"
     )[:1]

@@ -79,7 +79,7 @@ def simulate(
         table = result.table()
         show(replace(table, notes=(*table.notes, _bounds(bound))).text())
     if plot is not None:
-        from clusterbandits.report.regret_plot import save_regret_plot
+        from clusterbandits.report.regret_panel import save_regret_plot
 
         save_regret_plot(result, plot, bound)
     if interrupted is not None:

@@ -7,20 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullLocator
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import Entry, panel, shortened, text_width
-from clusterbandits.report.style import (
-    LETTERS,
-    Look,
-    dress,
-    looks,
-    number_text,
-    regret_text,
-    round_ticks,
-    settings,
-)
+from clusterbandits.report.sheet import Entry, fitted, panel, text_width
+from clusterbandits.report.style import LETTERS, Look, dress, log_axis, looks, regret_text, settings
 from clusterbandits.simulation.results import BAND_LEVEL
 from clusterbandits.simulation.statistics import bootstrap_means, count_text
 from clusterbandits.tables import cell
@@ -153,7 +143,7 @@ def pulls_panel(
         places = _draw(view, look, axes, row)
         _scale(view, axes)
         _name_rows(view, axes, places)
-        return picture(figure, name, _alt(view, title))
+        return picture(figure, name, _alt(view), title)
 
 
 def _named(view: PullsView) -> bool:
@@ -226,11 +216,7 @@ def _scale(view: PullsView, axes: Axes) -> None:
     low, high = (values.min(), values.max()) if values.size else (1.0, 10.0)
     # At least a decade, which has ticks to read.
     margin = max(1.15, (high / low) ** 0.06, math.sqrt(10 * low / high))
-    axes.set_xscale("log")
-    axes.set_xlim(low / margin, high * margin)
-    axes.set_xticks(round_ticks(low / margin, high * margin))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+    log_axis(axes, low / margin, high * margin)
     axes.set_xlabel("pulls, log scale")
     axes.set_ylim(max(1, len(view.arms) + sum(_firsts(view)) - 1) + 0.7, -0.5)
 
@@ -242,9 +228,9 @@ def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
     heads = [place - 1 for place, first in zip(places.tolist(), _firsts(view), strict=True) if first]
     clusters = [name for name, first in zip(view.clusters, _firsts(view), strict=True) if first]
     room = _room(view) - _BESIDE_NAMES
-    names = [shortened(text, room, "bold") for text in clusters]
+    names = [fitted(text, room, "bold") for text in clusters]
     if _named(view):
-        names += [shortened(text, room) for text in view.arms]
+        names += [fitted(text, room) for text in view.arms]
         axes.hlines(places, 0, 1, "#EEEEEE", linewidth=0.6, transform=axes.get_yaxis_transform(), zorder=1)
     axes.set_yticks([*heads, *places][: len(names)], names)
     for k, tick in enumerate(axes.get_yticklabels()):
@@ -256,12 +242,11 @@ def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
         axes.text(0.5, 0.5, "every arm is best", ha="center", va="center", transform=axes.transAxes)
 
 
-def _alt(view: PullsView, title: str) -> str:
-    head = f"{title}. " if title else ""
+def _alt(view: PullsView) -> str:
     if not view.arms:
-        return f"{head}No pulls to show: every arm is best."
+        return "No pulls to show: every arm is best."
     rounds = count_text(view.horizon, "round")
     arms = count_text(len(view.arms), "suboptimal arm")
     said = ", ".join(f"{one.label} {regret_text(one.mean.sum())}" for one in view.policies)
     told = " and ".join(f"{regret_text(n.sum())} ({name})" for name, n in view.predictions.items())
-    return f"{head}Mean pulls of {arms} in {rounds}, in all: {said}. Predicted: {told}."
+    return f"Mean pulls of {arms} in {rounds}, in all: {said}. Predicted: {told}."
