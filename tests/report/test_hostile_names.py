@@ -20,7 +20,6 @@ import clusterbandits as cb
 from clusterbandits.bounds.view import evidence_table, pull_table
 from clusterbandits.report.arms_panel import ArmsGroup, arms_panel
 from clusterbandits.report.folder import write_folder
-from clusterbandits.report.markdown import Markdown, markdown_table, markdown_text
 from clusterbandits.report.page import Card, Page, Section, render_page
 from clusterbandits.report.picture import Picture, inline_svg
 from clusterbandits.report.pulls_panel import pulls_panel
@@ -36,7 +35,7 @@ from clusterbandits.studies.advice.follow_up import study_text, toml_text
 from clusterbandits.studies.advice.picture import save_arms_picture
 from clusterbandits.studies.study.run import StudyReport, run_study
 from clusterbandits.studies.study.study import parse_study
-from clusterbandits.tables import Table, plain
+from clusterbandits.tables import Markdown, Table, markdown_table, markdown_text, plain
 from tests.browser import needs_browser, opened_browser, opened_page
 from tests.hostile import CONTROLS, FORMULAS, HOSTILE, LETTERS, MATHS, OBEYED, SCRIPTS
 from tests.report.drawn import words
