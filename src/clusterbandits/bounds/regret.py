@@ -63,6 +63,11 @@ class RegretBound:
         """Pulls of every arm per log n by Clus-UCB, 1/(α L); infinite for a best arm."""
         return self._by_arm([cluster.clus_ucb_allocation for cluster in self.clusters])
 
+    @property
+    def classical_allocation(self) -> Floats:
+        """Pulls of every arm per log n that attain the classical bound, 1/D; infinite for a best arm."""
+        return self._by_arm([cluster.classical_allocation for cluster in self.clusters])
+
     def expected_pulls(self, horizon: float) -> Floats:
         """Return how often Clus-UCB pulls every arm in ``horizon`` rounds, to first order.
 

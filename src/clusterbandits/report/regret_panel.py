@@ -49,7 +49,7 @@ _CURVES: WeakKeyDictionary[Result, tuple[PolicyCurve, ...]] = WeakKeyDictionary(
 
 @dataclass(frozen=True, eq=False)
 class PolicyCurve:
-    """The mean regret of a policy with its 95 % bootstrap band, which is NaN for a single run."""
+    """Means of a policy, by round or by arm, with 95 % bootstrap bands, which are NaN for a single run."""
 
     label: str
     mean: Floats

@@ -176,7 +176,8 @@ def spans_panel(
         axes.set_xlim(low, high)
         axes.set_ylim(form.height * len(rows), 0)
         for k, row in enumerate(rows):
-            look = numbered_look(k)
+            # Green comes first, and red second: so are the clusters of the paper's first figure called.
+            look = numbered_look({0: 2, 2: 0}.get(k, k))
             if len(rows) <= _MOST_SHADED:
                 axes.axvspan(row.low, row.high, color=look.colour, alpha=0.1, linewidth=0)
             style = {"color": look.colour, "marker": look.marker, "markersize": 0.6 * LETTERS}
