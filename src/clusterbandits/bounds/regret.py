@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterbandits.bounds import view
 from clusterbandits.bounds.cluster import ClusterBound, Evidence, inverse, solve
-from clusterbandits.pairing import paired_clusters
+from clusterbandits.instance import paired_clusters
 from clusterbandits.validate import whole
 
 if TYPE_CHECKING:
