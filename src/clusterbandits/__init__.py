@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         WidthAlarm,
         policy,
     )
-    from clusterbandits.report.regret_plot import save_regret_plot
+    from clusterbandits.report.regret_panel import save_regret_plot
     from clusterbandits.simulation import Progress, Result, load_result, play, simulate
     from clusterbandits.simulation.machines import MachinesError, dask_executor
     from clusterbandits.studies.advice.advice import Advice, advise
@@ -101,7 +101,7 @@ _HOMES = {
         "WidthAlarm",
         "policy",
     ),
-    "report.regret_plot": ("save_regret_plot",),
+    "report.regret_panel": ("save_regret_plot",),
     "simulation": ("Progress", "Result", "load_result", "play", "simulate"),
     "simulation.machines": ("MachinesError", "dask_executor"),
     "studies.advice.advice": ("Advice", "advise"),

@@ -1,4 +1,4 @@
-"""Live bars on the terminal: what is done, what is left. Quiet where there is no terminal."""
+"""Progress bars on the terminal; quiet where stderr is no terminal."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from clusterbandits.wording import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from rich.progress import ProgressColumn
 
@@ -23,15 +24,21 @@ if TYPE_CHECKING:
     from clusterbandits.studies.replay.progress import ReplayListener
     from clusterbandits.studies.study.play import StudyListener, StudyProgress
 
+    #: What a listener is called with becomes what a bar shows: its description, ``completed`` and ``total``.
+    Shown = Callable[..., dict[str, Any]]
+
 #: Seconds without a single round, after which a policy must be new to this machine.
 _PATIENCE = 1.5
 _COMPILING = "compiling, once, for about a minute:"
 _READY = "getting ready (a minute, where nothing is compiled yet):"
+_REPORT = "writing the report:"
 
 
 @contextlib.contextmanager
-def _shown(*columns: ProgressColumn, first: str, **fields: Any) -> Iterator[Callable[..., None] | None]:
-    """Lend a function that moves a bar on stderr, or None where stderr is no terminal."""
+def _bar(
+    shown: Shown, *columns: ProgressColumn, first: str, **fields: Any
+) -> Iterator[Callable[..., None] | None]:
+    """Yield a listener that moves a bar on stderr, or None where stderr is no terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
@@ -40,69 +47,62 @@ def _shown(*columns: ProgressColumn, first: str, **fields: Any) -> Iterator[Call
     with Bar(words, *columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(first, total=None, **fields)
 
-        def move(**changes: Any) -> None:
+        def listen(*progress: Any) -> None:
+            changes = shown(*progress)
             bar.update(task, **changes | {"description": escaped(changes["description"])})
 
-        yield move
+        yield listen
 
 
 def _runs() -> tuple[ProgressColumn, ...]:
     return MofNCompleteColumn(), TextColumn("runs"), BarColumn()
 
 
-@contextlib.contextmanager
-def progress_bar() -> Iterator[Listener | None]:
-    """Lend a listener that shows how far a simulation has come."""
-    speed = TextColumn("{task.fields[speed]} rounds/s")
-    with _shown(*_runs(), speed, first="simulating", speed="…") as move:
-
-        def listen(progress: Progress) -> None:
-            done = progress.rounds_done / max(progress.rounds, 1) * progress.runs
-            pace = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
-            compiling = not progress.rounds_done and progress.seconds > _PATIENCE
-            doing = _COMPILING if compiling else "simulating"
-            if move is not None:
-                move(description=doing, total=progress.runs, completed=done, speed=pace)
-
-        yield None if move is None else listen
+def _part(progress: Progress, doing: str) -> tuple[float, str]:
+    """Return the runs that are done, parts of runs included, and what the simulation does."""
+    compiling = not progress.rounds_done and progress.seconds > _PATIENCE
+    return progress.rounds_done / max(progress.rounds, 1) * progress.runs, _COMPILING if compiling else doing
 
 
-@contextlib.contextmanager
-def games_bar() -> Iterator[GameListener | None]:
-    """Lend a listener that shows which of many games is under way."""
-    with _shown(*_runs(), first=_READY) as move:
+def progress_bar() -> AbstractContextManager[Listener | None]:
+    """Return a context with a listener that shows the progress of a simulation."""
 
-        def listen(game: Game, progress: Progress, before: int, total: int) -> None:
-            compiling = not progress.rounds_done and progress.seconds > _PATIENCE
-            done = before + progress.rounds_done / max(progress.rounds, 1) * progress.runs
-            playing = "writing the report:" if done >= total else f"instance {game.number}, {game.name}:"
-            if move is not None:
-                move(description=_COMPILING if compiling else playing, total=total, completed=done)
+    def shown(progress: Progress) -> dict[str, Any]:
+        done, doing = _part(progress, "simulating")
+        speed = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
+        return {"description": doing, "total": progress.runs, "completed": done, "speed": speed}
 
-        yield None if move is None else listen
+    return _bar(shown, *_runs(), TextColumn("{task.fields[speed]} rounds/s"), first="simulating", speed="…")
 
 
-@contextlib.contextmanager
-def study_bar() -> Iterator[StudyListener | None]:
-    """Lend a listener that shows how far a study has come."""
-    with _shown(*_runs(), first=_READY) as move:
+def games_bar() -> AbstractContextManager[GameListener | None]:
+    """Return a context with a listener that shows which of the paper's simulations is running."""
 
-        def listen(progress: StudyProgress) -> None:
-            doing = f"{progress.case}:" if progress.runs_done < progress.runs else "writing the report:"
-            if move is not None and progress.runs_done:
-                move(description=doing, total=progress.runs, completed=progress.runs_done)
+    def shown(game: Game, progress: Progress, before: int, total: int) -> dict[str, Any]:
+        done, doing = _part(progress, f"instance {game.number}, {game.name}:")
+        completed = before + done
+        description = _REPORT if completed >= total and doing != _COMPILING else doing
+        return {"description": description, "total": total, "completed": completed}
 
-        yield None if move is None else listen
+    return _bar(shown, *_runs(), first=_READY)
 
 
-@contextlib.contextmanager
-def replay_bar() -> Iterator[ReplayListener | None]:
-    """Lend a listener that shows how many rows of a log have passed."""
-    rows = TextColumn("{task.completed:,.0f} rows")
-    with _shown(rows, BarColumn(), first="reading") as move:
+def study_bar() -> AbstractContextManager[StudyListener | None]:
+    """Return a context with a listener that shows the progress of a study."""
 
-        def listen(progress: ReplayProgress) -> None:
-            if move is not None:
-                move(description=progress.doing, total=progress.rows, completed=progress.rows_done)
+    def shown(progress: StudyProgress) -> dict[str, Any]:
+        if not progress.runs_done:
+            return {"description": _READY}
+        doing = f"{progress.case}:" if progress.runs_done < progress.runs else _REPORT
+        return {"description": doing, "total": progress.runs, "completed": progress.runs_done}
 
-        yield None if move is None else listen
+    return _bar(shown, *_runs(), first=_READY)
+
+
+def replay_bar() -> AbstractContextManager[ReplayListener | None]:
+    """Return a context with a listener that shows how many rows of a log are done."""
+
+    def shown(progress: ReplayProgress) -> dict[str, Any]:
+        return {"description": progress.doing, "total": progress.rows, "completed": progress.rows_done}
+
+    return _bar(shown, TextColumn("{task.completed:,.0f} rows"), BarColumn(), first="reading")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterbandits.paper.summary import overview
-from clusterbandits.report.markdown import Markdown, markdown_table
-from clusterbandits.tables import Table
+from clusterbandits.tables import Markdown, Table, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
