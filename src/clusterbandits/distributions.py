@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from clusterbandits.outside import load, reference, source_key
 from clusterbandits.serial import restore_number
@@ -142,6 +141,8 @@ class TruncatedGaussian(Distribution):
         self.low, self.high = (as_float(restore_number(end)) for end in (low, high))
         if not self.low < self.high:
             raise invalid("high", owner, "a number above low", high)
+        from scipy import stats
+
         self._law = stats.truncnorm(
             (self.low - self.centre) / self.sigma,
             (self.high - self.centre) / self.sigma,
