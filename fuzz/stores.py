@@ -13,8 +13,8 @@ import numpy as np
 
 import clusterbandits as cb
 from clusterbandits.paper.settings import PaperSettings, claim_folder
-from clusterbandits.studies.study.play import StudyPlay
-from clusterbandits.studies.study.study import parse_study
+from clusterbandits.studies.study_file import parse_study
+from clusterbandits.studies.study_runs import StudyCampaign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,7 +244,7 @@ def _played_study() -> Kept:
 
 def _play_study(folder: Path) -> np.ndarray[Any, Any]:
     study = parse_study(_STUDY, "fuzzed", folder)
-    (finished,) = StudyPlay(study, folder, 1).finished()
+    (finished,) = StudyCampaign(study, folder, 1).finished()
     return finished.result.pulls
 
 

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.files import whole_file
 from clusterbandits.report.regret_panel import regret_panel
-from clusterbandits.simulation.joined import joined
-from clusterbandits.simulation.trial import load_result
-from clusterbandits.studies.advice.advice import advise
-from clusterbandits.studies.advice.picture import arms_picture
-from clusterbandits.studies.study.games import case_games
-from clusterbandits.studies.study.run import StudyReport, run_study
-from clusterbandits.studies.study.study import read_study
-from clusterbandits.studies.tables import table_file, table_history
+from clusterbandits.simulation.results import joined
+from clusterbandits.simulation.simulate import load_result
+from clusterbandits.studies.advice_files import arms_picture
+from clusterbandits.studies.advise import advise
+from clusterbandits.studies.history import table_file, table_history
+from clusterbandits.studies.run_study import run_study
+from clusterbandits.studies.study_file import read_study
+from clusterbandits.studies.study_runs import contenders
 from gallery.page import Findings, overview_text, page_text
 
 if TYPE_CHECKING:
     from clusterbandits.report.picture import Picture
+    from clusterbandits.studies.study_report import StudyReport
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("flights-by-origin", "flights-by-destination", "admissions")
@@ -48,8 +49,8 @@ def main(docs: Path = ROOT / "docs" / "gallery", kept: Path = KEPT) -> int:
 
 def _curves(report: StudyReport, name: str) -> Picture:
     """Return regret over rounds of the policies that were told the true spans."""
-    games = case_games(report.study, report.study.cases[0])
-    result = joined({game.label: load_result(report.folder / "runs" / game.folder) for game in games})
+    found = contenders(report.study, report.study.cases[0])
+    result = joined({one.label: load_result(report.folder / "runs" / one.folder) for one in found})
     return regret_panel(result, name=name, title=f"{report.study.title}: regret")
 
 

@@ -14,9 +14,9 @@ from clusterbandits.simulation.statistics import plus_minus, round_text
 from clusterbandits.tables import Markdown, Table, markdown_table, markdown_text
 
 if TYPE_CHECKING:
-    from clusterbandits.studies.advice.advice import Advice
-    from clusterbandits.studies.study.run import StudyReport
-    from clusterbandits.studies.study.summary import CaseSummary
+    from clusterbandits.studies.advise import Advice
+    from clusterbandits.studies.study_report import StudyReport
+    from clusterbandits.studies.study_summary import CaseSummary
 
 PAGES = Path(__file__).with_name("pages")
 _NOTHING = {"inf × spans": "no width"}

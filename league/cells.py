@@ -96,11 +96,12 @@ def versions() -> dict[str, str]:
 def cell_key(problem: Problem, name: str, settings: Settings, made_by: dict[str, str]) -> str:
     """Return a hash of all that decides a cell: truth, policy and what it knows, settings, versions.
 
-    Widths count only for policies that use them, so the others play once for all widths of an instance.
+    Widths count only where they can change what the policy does; elsewhere one cell serves all widths of an
+    instance.
     """
     learner = policy(name, problem.clusters, family=problem.instance.family)
     told = learner.description()
-    if not learner.uses_widths:
+    if not learner.heeds_widths:
         del told["clusters"]["widths"]
     decided = {
         "instance": problem.instance.to_dict(),

@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterbandits import Instance
 from clusterbandits.paper.figures import FIGURES
-from clusterbandits.studies.tables import TABLES, table_instance
+from clusterbandits.studies.history import TABLES, table_instance
 from clusterbandits.validate import choice
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import clusterbandits
 from benchmarks.__main__ import NAMES
 from benchmarks.measure import Measurement
 from clusterbandits.cli.main import run
-from clusterbandits.paper.audit.claims import CLAIMS
+from clusterbandits.paper.audit import CLAIMS
 
 ROOT = Path(__file__).parents[1]
 SAID = {"holds": "hold", "holds with a condition": "hold with a condition", "does not hold": "do not hold"}

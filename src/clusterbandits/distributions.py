@@ -155,7 +155,8 @@ class TruncatedGaussian(Distribution):
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Draw so many rewards, by inversion."""
-        return np.clip(np.asarray(self._law.ppf(rng.random(count))), self.low, self.high)
+        drawn: Floats = np.asarray(self._law.ppf(rng.random(count)), dtype=np.float64)
+        return np.clip(drawn, self.low, self.high)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the Gaussian and the interval."""
@@ -182,7 +183,7 @@ class Mixture(Distribution):
     kind = "mixture"
 
     def __init__(self, parts: Any, weights: Any = None) -> None:
-        self.parts = tuple(parts) if is_list(parts) else ()
+        self.parts: tuple[Distribution, ...] = tuple(parts) if is_list(parts) else ()
         if not self.parts or not all(isinstance(part, Distribution) for part in self.parts):
             raise invalid("parts", "Mixture", "a list of distributions, at least one", parts)
         given = [1.0] * len(self.parts) if weights is None else weights

@@ -9,7 +9,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.cli.main import run
-from clusterbandits.studies.study.study import read_study
+from clusterbandits.studies.study_file import read_study
 
 GOOD = "arm,group,trials,successes\na,red,400,80\nb,red,400,82\nc,blue,400,160\nd,blue,400,165\n"
 SMALL = ("--horizon", "1e3", "--runs", "4")
@@ -126,7 +126,7 @@ def test_a_study_follows_from_the_advice(capsys: pytest.CaptureFixture[str], tmp
     assert case.instance == advice.history.instance()
     (safe,) = case.rules
     assert safe.clusters(case.instance) == advice.clusters()
-    assert advice.recommended in [entrant.text for entrant in found.entrants]
+    assert advice.recommended in [one.text for one in found.policies]
     before = study.read_text()
     code, out, err = call(capsys, "advise", str(file), *SMALL, "--study", str(study))
     assert (code, out) == (2, "")

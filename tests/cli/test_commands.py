@@ -17,7 +17,7 @@ from rich.console import Console
 from clusterbandits import Instance, __version__, regret_bound
 from clusterbandits.cli import progress_bar
 from clusterbandits.cli.main import run
-from clusterbandits.studies.study.play import StudyProgress
+from clusterbandits.simulation import Progress
 
 PROBLEM = "0.41,0.42,0.43; 0.43,0.44,0.45"
 TOML = """
@@ -407,8 +407,8 @@ def test_bars_show_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         progress_bar, "Console", lambda **_: Console(file=screen, force_terminal=True, width=100)
     )
-    with progress_bar.study_bar() as listener:
+    with progress_bar.campaign_bar() as listener:
         assert listener is not None
-        listener(StudyProgress(1.0, 4, 0, "[/red] \x1b[5m"))
+        listener(Progress(1, 4, 0, 0, 1.0, doing="[/red] \x1b[5m"))
     assert r"[/red] \x1b[5m" in screen.getvalue()
     assert "\x1b[5m" not in screen.getvalue()

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from clusterbandits.cli.main import run
-from clusterbandits.studies.study.examples import EXAMPLES, example_text
-from clusterbandits.studies.study.schema import schema_text
+from clusterbandits.studies.study_schema import EXAMPLES, example_text, schema_text
 
 SMALL = """
 horizon = 200

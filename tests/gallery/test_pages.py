@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.studies.study.run import run_study
-from clusterbandits.studies.study.study import parse_study, read_study
-from clusterbandits.studies.tables import TABLES, table_file, table_history, table_instance
+from clusterbandits.studies.history import TABLES, table_file, table_history, table_instance
+from clusterbandits.studies.run_study import run_study
+from clusterbandits.studies.study_file import parse_study, read_study
 from gallery.__main__ import NAMES, ROOT
 from gallery.page import Findings, overview_text, page_text
 

@@ -6,7 +6,7 @@ import pytest
 
 from clusterbandits import InvalidInputError, regret_bound
 from clusterbandits.paper.figures import FIGURES
-from clusterbandits.studies.tables import TABLES
+from clusterbandits.studies.history import TABLES
 from league.problems import choose, problems
 
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from clusterbandits import InvalidInputError
-from clusterbandits.paper.branches import settings
-from clusterbandits.paper.figures import FIGURES, figure_numbers
+from clusterbandits.paper.figures import FIGURES, figure_numbers, settings
 
 
 def test_all_figures_in_order() -> None:

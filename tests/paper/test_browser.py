@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clusterbandits.paper.branches import settings
+from clusterbandits.paper.figures import settings
 from clusterbandits.paper.reproduce import reproduce
 from clusterbandits.paper.settings import PaperSettings
 from tests.browser import needs_browser, opened_browser, opened_page

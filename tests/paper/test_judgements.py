@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 
 from clusterbandits import Instance
-from clusterbandits.paper.audit import comparisons, rates, widths
-from clusterbandits.paper.audit.bad_rounds import bad_rounds, count_bad_rounds, judge_rare
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, audit, by_cases
-from clusterbandits.paper.audit.claims import CLAIMS
-from clusterbandits.paper.audit.decide import Estimate, apart, difference, estimate
-from clusterbandits.paper.audit.markdown import audit_markdown
-from clusterbandits.paper.evidence import Evidence
+from clusterbandits.paper.audit import CLAIMS, comparisons, rates, widths
+from clusterbandits.paper.audit.claim import (
+    Claim,
+    Estimate,
+    Finding,
+    Verdict,
+    audit,
+    by_cases,
+    difference,
+    estimate,
+)
+from clusterbandits.paper.audit.concentration import bad_rounds, count_bad_rounds, judge_rare
+from clusterbandits.paper.export import audit_markdown
 from clusterbandits.paper.programme import Programme
+from clusterbandits.paper.results import PaperResults
 from clusterbandits.paper.settings import PaperSettings
 from clusterbandits.policies import ClusUCB
 from clusterbandits.simulation import play
@@ -46,7 +53,8 @@ def test_paired_differences_are_sharper() -> None:
     rng = np.random.default_rng(1)
     common = rng.normal(size=50)
     one, other = common + 1 + rng.normal(size=50) / 100, common
-    assert apart(one, other, paired=True).error < 0.1 * apart(one, other, paired=False).error
+    independent = difference(estimate(one), estimate(other))
+    assert estimate(one - other).error < 0.1 * independent.error
     assert difference(HIGH, LOW) == Estimate(10, math.sqrt(2), 48)
 
 
@@ -211,7 +219,7 @@ def test_claims_are_put_to_the_test_where_their_figures_were_played() -> None:
     assert not claim(figures=(2, 3)).applies([2, 4])
     assert claim(among=(2, 3)).applies([3])
     assert not claim(among=(2, 3)).applies([4])
-    evidence = Evidence(Programme(PaperSettings(figures=[1])), {})
+    evidence = PaperResults(Programme(PaperSettings(figures=[1])), {})
     entries = audit([claim(), claim(figures=(8,))], evidence)
     assert [entry.to_dict()["verdict"] for entry in entries] == ["holds"]
     text = audit_markdown(entries, evidence)

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from clusterbandits.paper.figures import figure
-from clusterbandits.paper.games import PAPER_POLICIES, text_of
-from clusterbandits.paper.programme import MISLED, Programme, holding_policies
+from clusterbandits.paper.programme import MISLED, PAPER_POLICIES, Programme, skipping_policies, text_of
 from clusterbandits.paper.settings import PaperSettings
 from clusterbandits.policies import POLICIES
 
@@ -17,30 +16,30 @@ def test_figures_with_one_instance_share_the_games_of_policies_without_widths() 
 
 
 def test_every_game_has_a_folder_of_its_own() -> None:
-    games = Programme(PaperSettings(beyond=True)).games()
-    folders = [game.folder for game in games]
-    assert len(set(folders)) == len(games) == len(set(games))
+    experiments = Programme(PaperSettings(beyond=True)).experiments()
+    folders = [one.folder for one in experiments]
+    assert len(set(folders)) == len(experiments) == len(set(experiments))
 
 
 def test_only_what_chosen_figures_need_is_played() -> None:
-    numbers = {game.number for game in Programme(PaperSettings(figures=[6])).games()}
+    numbers = {one.number for one in Programme(PaperSettings(figures=[6])).experiments()}
     assert numbers == {4}
-    assert Programme(PaperSettings(figures=[1])).games() == ()
+    assert Programme(PaperSettings(figures=[1])).experiments() == ()
 
 
 def test_constant_and_refresh_reach_every_policy_that_has_them() -> None:
-    games = Programme(PaperSettings(a=5, refresh=50)).figure(figure(2), figure(2).widths[0])
-    assert [games[name].policy for name in PAPER_POLICIES] == [
+    experiments = Programme(PaperSettings(a=5, refresh=50)).figure(figure(2), figure(2).widths[0])
+    assert [experiments[name].policy for name in PAPER_POLICIES] == [
         f"{name}:a=5,refresh=50" for name in PAPER_POLICIES
     ]
-    assert games["clus-ucb"].learner().settings["refresh"] == 50
+    assert experiments["clus-ucb"].learner().settings["refresh"] == 50
     assert text_of("imed", {"a": 5.0, "refresh": 50}) == "imed"
     assert text_of("kl-ucb", {"a": 3.1415926}) == "kl-ucb:a=3.1415926"
 
 
 def test_readings_cover_the_misled_widths_in_every_way() -> None:
     readings = Programme(PaperSettings()).readings()
-    learners = [game.learner() for game in readings.values()]
+    learners = [one.learner() for one in readings.values()]
     assert len(readings) == len(set(readings.values())) == 8
     assert {learner.clusters.widths for learner in learners} == {MISLED}
     assert {learner.settings["leader"] for learner in learners} == {"clustered", "plain"}
@@ -49,14 +48,15 @@ def test_readings_cover_the_misled_widths_in_every_way() -> None:
 
 def test_all_policies_that_do_not_draw_go_beyond() -> None:
     programme = Programme(PaperSettings(beyond=True, horizon=1000, runs=9))
-    games = programme.beyond(figure(8), figure(8).widths[2])
-    assert set(games) == set(holding_policies()) == {n for n, kind in POLICIES.items() if not kind.randomised}
-    assert {"clus-opt", "imed-opt", "ossb", "ucb1", "kl-ucb++"} <= set(games)
-    assert {(game.horizon, game.paired) for game in games.values()} == {(10**7, False)}
-    assert {name for name, game in games.items() if game.runs == 9} == {
+    experiments = programme.beyond(figure(8), figure(8).widths[2])
+    assert set(experiments) == set(skipping_policies())
+    assert set(experiments) == {name for name, kind in POLICIES.items() if not kind.randomised}
+    assert {"clus-opt", "imed-opt", "ossb", "ucb1", "kl-ucb++"} <= set(experiments)
+    assert {(one.horizon, one.paired) for one in experiments.values()} == {(10**7, False)}
+    assert {name for name, one in experiments.items() if one.runs == 9} == {
         "kl-ucb", "ckl-ucb", "clus-ucb", "clus-ucb-hedged", "clus-opt",
     }  # fmt: skip
-    assert {game.runs for name, game in games.items()} == {3, 9}
+    assert {one.runs for name, one in experiments.items()} == {3, 9}
 
 
 def test_ossb_stays_away_from_widths_of_0() -> None:
@@ -66,6 +66,6 @@ def test_ossb_stays_away_from_widths_of_0() -> None:
 
 
 def test_checkpoints_serve_both_scales() -> None:
-    game = Programme(PaperSettings()).figure(figure(2), figure(2).widths[0])["kl-ucb"]
-    assert {1, 10**4, 20_000, 40_000, 980_000, 10**6} <= set(game.checkpoints)
-    assert game.checkpoints == sorted(set(game.checkpoints))
+    one = Programme(PaperSettings()).figure(figure(2), figure(2).widths[0])["kl-ucb"]
+    assert {1, 10**4, 20_000, 40_000, 980_000, 10**6} <= set(one.checkpoints)
+    assert one.checkpoints == tuple(sorted(set(one.checkpoints)))

@@ -15,9 +15,9 @@ import pytest
 from clusterbandits import load_result
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict
 from clusterbandits.paper.audit.comparisons import judge_all_below, pays_less
-from clusterbandits.paper.branches import settings
-from clusterbandits.paper.evidence import Evidence
+from clusterbandits.paper.figures import settings
 from clusterbandits.paper.reproduce import reproduce
+from clusterbandits.paper.results import PaperResults
 from clusterbandits.paper.settings import PaperSettings
 from tests.processes import command, started, wait_until
 
@@ -132,7 +132,7 @@ def test_other_settings_are_refused_in_one_sentence(report: tuple[Path, str]) ->
     assert (folder / "index.html").read_bytes() == before
 
 
-def _kl_below_clus(evidence: Evidence) -> Finding:
+def _kl_below_clus(evidence: PaperResults) -> Finding:
     chosen = [one for one in evidence.played if one.widths == (0.1, 0.7)]
     return judge_all_below(pays_less(evidence, chosen, "kl-ucb", "clus-ucb"))
 

@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from clusterbandits import InvalidInputError
+from clusterbandits import InvalidInputError, Result
 from clusterbandits.errors import UnwritableFileError
 from clusterbandits.fingerprint import fingerprint
-from clusterbandits.paper.play import Play
-from clusterbandits.paper.programme import Programme
+from clusterbandits.paper.programme import Experiment, Programme
+from clusterbandits.paper.results import paper_campaign
 from clusterbandits.paper.settings import MANIFEST, PaperSettings, claim_folder
+from clusterbandits.simulation.executors import workers_of
 
 
 def test_the_command_makes_the_same_settings_again() -> None:
@@ -79,20 +81,23 @@ def test_a_folder_remembers_what_began_it(tmp_path: Path) -> None:
 
 def test_a_report_that_other_sources_began_is_read_but_gets_no_more_games(tmp_path: Path) -> None:
     settings = PaperSettings(figures=[4], runs=2, horizon=100)
-    (first,) = (game for game in Programme(settings).games() if game.policy == "kl-ucb")
-    games = [first, dataclasses.replace(first, runs=3)]
+    (first,) = (one for one in Programme(settings).experiments() if one.policy == "kl-ucb")
+    second = dataclasses.replace(first, runs=3)
     begun = {**fingerprint(), "sources": "0" * 16}
     refused = pytest.raises(InvalidInputError, match=r"'out' parameter of paper .* other sources and")
+
+    def run(begun: Mapping[str, object], *experiments: Experiment) -> list[Result]:
+        workers = workers_of(1, None, "test")
+        return [one.result() for one in paper_campaign(experiments, tmp_path, begun, workers).finished()]
+
     with refused:
-        list(Play(games[:1], tmp_path, begun=begun))
+        run(begun, first)
     assert list(tmp_path.iterdir()) == []
-    played = Play(games[:1], tmp_path)
-    assert list(played) == games[:1]
-    read = Play(games[:1], tmp_path, begun=begun)
-    assert list(read) == games[:1]
-    assert np.array_equal(read.results[games[0]].pulls, played.results[games[0]].pulls)
+    (simulated,) = run(fingerprint(), first)
+    (read,) = run(begun, first)
+    assert np.array_equal(read.pulls, simulated.pulls)
     with refused:
-        list(Play(games, tmp_path, begun=begun))
+        run(begun, first, second)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": "another"}', "\x00"])

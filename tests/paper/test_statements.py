@@ -10,22 +10,21 @@ import numpy as np
 import pytest
 
 from clusterbandits import Instance, regret_bound
-from clusterbandits.paper.audit import captions, concentration, lower_bound, program, samples
+from clusterbandits.paper.audit import captions, concentration, linear_program, lower_bound, samples
 from clusterbandits.paper.audit.captions import CAPTIONS
 from clusterbandits.paper.audit.claim import Claim, Verdict
 from clusterbandits.paper.audit.concentration import CONCENTRATION
 from clusterbandits.paper.audit.lower_bound import LOWER_BOUND
 from clusterbandits.paper.audit.samples import beside, ladder, paper_bounds, suboptimal
-from clusterbandits.paper.branches import settings
-from clusterbandits.paper.figures import FIGURES, figure
+from clusterbandits.paper.figures import FIGURES, figure, settings
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import ClusterBound
-    from clusterbandits.paper.branches import Setting
-    from clusterbandits.paper.evidence import Evidence
+    from clusterbandits.paper.figures import Setting
+    from clusterbandits.paper.results import PaperResults
 
 HOLDS, CONDITION, FAILS, UNDECIDED = Verdict
-NO_EVIDENCE = cast("Evidence", None)
+NO_EVIDENCE = cast("PaperResults", None)
 CLAIMS = (*LOWER_BOUND, *CAPTIONS, *CONCENTRATION)
 CONDITIONAL = {
     "divergence-finite",
@@ -81,27 +80,27 @@ def test_bound_below_classical() -> None:
 
 def test_closed_form() -> None:
     right, wrong = part(4), replace(part(4), lower=1.001 * part(4).lower)
-    assert program.closed_form([right]).verdict is HOLDS
-    assert program.closed_form([wrong]).verdict is FAILS
-    assert program.closed_form([right, wrong]).verdict is FAILS
+    assert linear_program.closed_form([right]).verdict is HOLDS
+    assert linear_program.closed_form([wrong]).verdict is FAILS
+    assert linear_program.closed_form([right, wrong]).verdict is FAILS
 
 
 def test_program_is_solved() -> None:
-    spent = program.program(part(7))
+    spent = linear_program.program(part(7))
     assert spent == pytest.approx([part(7).B, 0, 0])
-    assert math.fsum(program.program(part(2))) == pytest.approx(part(2).A, rel=1e-12)
+    assert math.fsum(linear_program.program(part(2))) == pytest.approx(part(2).A, rel=1e-12)
 
 
 def test_worst_arm_alone() -> None:
-    assert program.worst_arm_alone([part(3)]).verdict is HOLDS
-    assert program.worst_arm_alone([replace(part(2), branch="B")]).verdict is FAILS
-    assert program.worst_arm_alone([part(2)]).verdict is UNDECIDED
+    assert linear_program.worst_arm_alone([part(3)]).verdict is HOLDS
+    assert linear_program.worst_arm_alone([replace(part(2), branch="B")]).verdict is FAILS
+    assert linear_program.worst_arm_alone([part(2)]).verdict is UNDECIDED
 
 
 def test_infimum() -> None:
     right, wrong = part(2), replace(part(2), width=0.05)
-    assert program.infimum([right]).verdict is HOLDS
-    assert program.infimum([wrong]).verdict is FAILS
+    assert linear_program.infimum([right]).verdict is HOLDS
+    assert linear_program.infimum([wrong]).verdict is FAILS
 
 
 def test_trivial_widths() -> None:

@@ -13,8 +13,8 @@ from scipy import integrate, special, stats
 
 import clusterbandits as cb
 from clusterbandits.families.posterior import Density
-from clusterbandits.policies.restricted.mass import log_mass
 from clusterbandits.policies.protocol import kernels_for_python
+from clusterbandits.policies.restricted.mass import log_mass
 
 Floats = NDArray[np.float64]
 SMALLEST_P = 1e-4

@@ -30,11 +30,11 @@ from clusterbandits.report.sheet import fitted, folded
 from clusterbandits.report.spans_panel import spans_panel
 from clusterbandits.report.sweep_panel import Sweep, sweep_panel
 from clusterbandits.simulation.results import Result
-from clusterbandits.studies.advice.advice import Advice
-from clusterbandits.studies.advice.follow_up import study_text, toml_text
-from clusterbandits.studies.advice.picture import save_arms_picture
-from clusterbandits.studies.study.run import StudyReport, run_study
-from clusterbandits.studies.study.study import parse_study
+from clusterbandits.studies.advice_files import save_arms_picture, study_text, toml_text
+from clusterbandits.studies.advise import Advice
+from clusterbandits.studies.run_study import run_study
+from clusterbandits.studies.study_file import parse_study
+from clusterbandits.studies.study_report import StudyReport
 from clusterbandits.tables import Markdown, Table, markdown_table, markdown_text, plain
 from tests.browser import needs_browser, opened_browser, opened_page
 from tests.hostile import CONTROLS, FORMULAS, HOSTILE, LETTERS, MATHS, OBEYED, SCRIPTS

@@ -9,8 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from clusterbandits.policies import KLUCB
-from clusterbandits.policies import POLICIES
+from clusterbandits.policies import KLUCB, POLICIES
 from clusterbandits.report.sheet import WIDTH, Entry, folded, panel, text_width
 from clusterbandits.report.style import Look, looks, numbered_look, policy_name, render, round_ticks, settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import clusterbandits as cb
-from clusterbandits.simulation.joined import joined
+from clusterbandits.simulation.results import joined
 
 INSTANCE = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 NAMES = ["kl-ucb", "clus-ucb", "moss"]

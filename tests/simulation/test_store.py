@@ -25,8 +25,9 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.files import whole_file
 from clusterbandits.fingerprint import fingerprint, sources
-from clusterbandits.simulation.crew import crew_of, play_all
-from clusterbandits.simulation.trial import open_ledger, plan_of
+from clusterbandits.simulation.campaign import Campaign, open_simulation
+from clusterbandits.simulation.executors import workers_of
+from clusterbandits.simulation.simulate import plan_of
 
 CLUSTERED = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 BOTH = ["kl-ucb", "clus-ucb"]
@@ -102,7 +103,7 @@ def test_a_complete_store_is_not_played_again(store: Path, monkeypatch: pytest.M
     def never(*_: object) -> None:
         raise AssertionError("played")
 
-    monkeypatch.setattr("clusterbandits.simulation.crew.play_runs", never)
+    monkeypatch.setattr("clusterbandits.simulation.executors.play_runs", never)
     assert len(simulated(store).runs) == 20
 
 
@@ -739,10 +740,10 @@ def fill(folder: Path, pieces: int, **changed: Any) -> cb.Result:
     """Play what a folder misses of the plan, in so many pieces."""
     given = {**PLAN, "paired": False, "stepwise": False, **changed}
     plan = plan_of(given.pop("instance"), given.pop("policies"), given)
-    ledger = open_ledger(plan, folder, pieces)
-    for _ in play_all([ledger], crew_of(2, None, "test"), lambda: None):
+    one = open_simulation(plan, folder, pieces)
+    for _ in Campaign([one], workers_of(2, None, "test"), runs=one.runs).finished():
         pass
-    return ledger.result("test")
+    return one.result("test")
 
 
 #: Says how many threads the system knows of before and after a store is read.

@@ -12,13 +12,11 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.serial import to_json
-from clusterbandits.studies.advice.advice import Advice, advise
-from clusterbandits.studies.advice.choice import choose
-from clusterbandits.studies.advice.games import FEWEST_WORLDS, Candidate
-from clusterbandits.studies.advice.groups import may_be_best, widest_help
-from clusterbandits.studies.advice.spans import rounded_up, safe_widths, span_bound
-from clusterbandits.studies.history import History, read_history
-from clusterbandits.studies.tables import table_history
+from clusterbandits.studies.advise import Advice, advise
+from clusterbandits.studies.candidates import FEWEST_WORLDS, Candidate, choose
+from clusterbandits.studies.group_advice import may_be_best, widest_help
+from clusterbandits.studies.history import History, read_history, table_history
+from clusterbandits.studies.safe_widths import rounded_up, safe_widths, span_bound
 
 Truth = list[list[float]]
 CAMPAIGNS: Truth = [[0.2, 0.22, 0.25], [0.4, 0.45], [0.1, 0.12, 0.11, 0.14]]
@@ -99,7 +97,7 @@ def test_widest_help_is_where_the_rate_begins_to_fall() -> None:
 
 def test_the_saving_comes_true_at_the_estimates(admissions: Advice) -> None:
     """Fresh simulations with another seed agree within three standard errors of both."""
-    instance, horizon = admissions.history.instance(), admissions.game.horizon
+    instance, horizon = admissions.history.instance(), admissions.settings.horizon
     told = {
         "safe": admissions.clusters(),
         "spans": instance.clusters(),
@@ -289,7 +287,7 @@ def test_wrong_settings(settings: dict[str, Any], named: str) -> None:
 @pytest.mark.parametrize(("arms", "runs"), [(2, 32), (400, 16), (850, 8)])
 def test_very_many_arms_are_played_less_often(arms: int, runs: int) -> None:
     advice = advise(rows([(20, 5)] * arms), horizon=2)
-    assert advice.game.runs == runs
+    assert advice.settings.runs == runs
     assert max(map(len, str(advice).splitlines())) <= 80
 
 

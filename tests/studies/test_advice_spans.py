@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from clusterbandits.studies.advice.spans import (
+from clusterbandits.studies.safe_widths import (
     fisher_product,
     lower_bounds,
     own_risk,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from clusterbandits.studies.advice.worlds import plausible_means
 from clusterbandits.studies.history import History, read_history
+from clusterbandits.studies.plausible_worlds import plausible_means
 
 
 def history(trials: list[int], successes: list[int], groups: list[int] | None = None) -> History:

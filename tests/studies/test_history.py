@@ -12,8 +12,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.limits import MOST_TABLE_ARMS
-from clusterbandits.studies.history import History, read_history
-from clusterbandits.studies.tables import TABLES, table_history, table_instance
+from clusterbandits.studies.history import TABLES, History, read_history, table_history, table_instance
 
 ROWS: dict[str, list[Any]] = {
     "arm": ["a", "b", "c", "d"],

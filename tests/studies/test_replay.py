@@ -14,9 +14,8 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.studies import columns
-from clusterbandits.studies.replay.episodes import rounds_in, rows_for
-from clusterbandits.studies.replay.learners import uses_groups
-from clusterbandits.studies.replay.play import chance_of, stream
+from clusterbandits.studies.replay import uses_groups
+from clusterbandits.studies.replay_episodes import chance_of, rounds_in, rows_for, stream
 from tests.studies.replayed import ARMS, GROUP_OF, WIDTHS, targeted_log, uniform_log
 
 Log = dict[str, Any]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.studies.replay.result import estimate
+from clusterbandits.studies.replay_result import interval
 from tests.studies.replayed import MEANS, WIDTHS, targeted_log, true_value, uniform_log
 
 LOGS, ROUNDS = 400, 100
@@ -93,7 +93,7 @@ def test_arms_of_a_targeted_log_are_weighed() -> None:
 
 def test_an_interval_is_students() -> None:
     values = np.array([0.1, 0.4, 0.3, 0.6, 0.35])
-    found = estimate(values, 0.9)
+    found = interval(values, 0.9)
     reach = 2.131847 * values.std(ddof=1) / np.sqrt(5)
     assert found == pytest.approx((0.35, 0.35 - reach, 0.35 + reach, 5), rel=1e-6)
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.studies.replay.learners import needs_widths
+from clusterbandits.studies.replay import needs_widths
 from tests.studies.replayed import ARMS, CHANCES, targeted_log, uniform_log
 
 ROWS = 8_000

@@ -11,8 +11,7 @@ import clusterbandits as cb
 from clusterbandits.families import as_family
 from clusterbandits.serial import to_json
 from clusterbandits.studies.columns import Source
-from clusterbandits.studies.replay.rows import COLUMNS
-from clusterbandits.studies.replay.survey import survey
+from clusterbandits.studies.log_survey import COLUMNS, survey
 from tests.studies.replayed import WIDTHS, targeted_log, uniform_log
 
 

@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from clusterbandits import ClusterBanditsError, Instance, InvalidInputError, UnreadableFileError
 from clusterbandits.cli.main import run
-from clusterbandits.studies.study import schema
-from clusterbandits.studies.study.document import Document
-from clusterbandits.studies.study.examples import EXAMPLES, example_text, write_example
-from clusterbandits.studies.study.games import all_games, count_runs
-from clusterbandits.studies.study.lines import key_lines, line_of
-from clusterbandits.studies.study.study import parse_study, read_study
+from clusterbandits.studies import study_schema as schema
+from clusterbandits.studies.study_file import parse_study, read_study
+from clusterbandits.studies.study_runs import contenders, count_simulations
+from clusterbandits.studies.study_schema import EXAMPLES, example_text, write_example
+from clusterbandits.studies.toml_file import Document, line_of
 
 POLICIES = 'policies = ["kl-ucb"]\n'
 INSTANCE = "[[instances]]\nmeans = [[0.4, 0.5], [0.6]]\n"
@@ -120,8 +118,8 @@ PLAYERS: list[tuple[str, str, str]] = [
     ("['']", "policies[0]", ALL),
     ("['kl-ucb:b=1']", "policies[0]", "'kl-ucb' followed by a and refresh"),
     ("['clus-ucb:a=x']", "policies[0]", "a number from 0 to 1e+06. Got 'x'"),
-    ("[{ a = 2 }]", "policies[0].policy", ALL),
-    ("[{ policy = 3 }]", "policies[0].policy", ALL),
+    ("[{ a = 2 }]", "policies[0].policy", "the name of a policy, as in policy = 'kl-ucb'. Got nothing"),
+    ("[{ policy = 3 }]", "policies[0].policy", "the name of a policy, as in policy = 'kl-ucb'. Got 3"),
     ("[{ policy = 'x' }]", "policies[0].policy", ALL),
     ("[{ policy = 'clus-ucb', b = 1 }]", "policies[0].b", "policy, label, a, refresh, leader, hedge"),
     ("[{ policy = 'clus-ucb', family = 'poisson' }]", "policies[0].family", "one of the keys policy, label"),
@@ -349,7 +347,6 @@ span = [
 
 
 def test_lines_of_keys_however_they_are_written() -> None:
-    lines = key_lines(LAID_OUT)
     wanted = {
         ("title",): 2,
         ("note",): 5,
@@ -378,9 +375,9 @@ def test_lines_of_keys_however_they_are_written() -> None:
         ("instances", 1, "widths", 1, "groups"): 28,
         ("instances", 1, "widths", 1, "groups", 1, 0): 29,
     }
-    assert {path: lines.get(path) for path in wanted} == wanted
-    assert line_of(lines, ("instances", 1, "widths", 1, "name")) == 27
-    assert line_of(lines, ("nowhere",)) == 1
+    assert {path: line_of(LAID_OUT, path) for path in wanted} == wanted
+    assert line_of(LAID_OUT, ("instances", 1, "widths", 1, "name")) == 27
+    assert line_of(LAID_OUT, ("nowhere",)) == 1
 
 
 def every_path(data: Any) -> set[tuple[str | int, ...]]:
@@ -396,8 +393,13 @@ def every_path(data: Any) -> set[tuple[str | int, ...]]:
 
 
 @pytest.mark.parametrize("text", [LAID_OUT, *map(example_text, EXAMPLES)])
-def test_every_key_of_a_file_has_a_line(text: str) -> None:
-    assert set(key_lines(text)) == every_path(tomllib.loads(text))
+def test_every_key_is_found_in_its_line(text: str) -> None:
+    lines = text.splitlines()
+    for path in every_path(tomllib.loads(text)):
+        named = [key for key in path if isinstance(key, str)][-1]
+        if path[-1] == named:
+            assert named in lines[line_of(text, path) - 1], path
+        assert line_of(text, path) >= line_of(text, path[:-1])
 
 
 @given(
@@ -415,14 +417,13 @@ def test_elements_stand_where_they_were_written(values: list[str]) -> None:
             pieces.append(value)
         line += value.count("\n")
     text = "list = [" + "".join(pieces) + "]\nlast = 1\n"
-    lines = key_lines(text)
-    assert [lines["list", place] for place in range(len(wanted))] == wanted
-    assert lines["last",] == line + 1
+    assert [line_of(text, ("list", place)) for place in range(len(wanted))] == wanted
+    assert line_of(text, ("last",)) == line + 1
 
 
 def test_many_lines_take_little_time() -> None:
     text = "means = [\n" + "0.5,\n" * 50_000 + "]\nlast = 1\n"
-    assert key_lines(text)["last",] == 50_003
+    assert line_of(text, ("last",)) == 50_003
 
 
 def test_errors_that_were_placed_are_not_placed_again() -> None:
@@ -485,11 +486,11 @@ def test_policies_without_widths_play_once() -> None:
         + INSTANCE
     )
     study = parse_study(text)
-    games = list(all_games(study))
-    assert [game.label for game in games] == ["kl-ucb", "clus-ucb:a=2.0 spans", "clus-ucb:a=2.0 2 × spans"]
-    assert count_runs(study) == 15
-    assert len({game.folder for game in games}) == 3
-    assert [game.clusters.widths[0] for game in games[1:]] == [pytest.approx(0.1), pytest.approx(0.2)]
+    found = contenders(study, study.cases[0])
+    assert [one.label for one in found] == ["kl-ucb", "clus-ucb:a=2.0 spans", "clus-ucb:a=2.0 2 × spans"]
+    assert count_simulations(study) == 3
+    assert len({one.folder for one in found}) == 3
+    assert [one.clusters.widths[0] for one in found[1:]] == [pytest.approx(0.1), pytest.approx(0.2)]
 
 
 def test_folders_of_games_stay_inside_and_tell_all_games_apart() -> None:
@@ -497,7 +498,8 @@ def test_folders_of_games_stay_inside_and_tell_all_games_apart() -> None:
         f'[[instances]]\nname = "{name}"\nmeans = [[0.{k + 1}, 0.5]]\n'
         for k, name in enumerate(["../../etc", "a/b", "a b", "漢字", "..", "x" * 300, "<b>&"])
     )
-    folders = [game.folder for game in all_games(parse_study(text))]
+    study = parse_study(text)
+    folders = [one.folder for case in study.cases for one in contenders(study, case)]
     assert len(set(folders)) == 7
     for folder in folders:
         assert re.fullmatch(r"[A-Za-z0-9.-]{1,40}/kl-ucb-[0-9a-f]{16}", folder)

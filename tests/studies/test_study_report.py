@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 from clusterbandits.simulation.statistics import plus_minus
-from clusterbandits.studies.study.run import StudyReport, run_study
-from clusterbandits.studies.study.study import parse_study
-from clusterbandits.studies.study.summary import (
+from clusterbandits.studies.run_study import run_study
+from clusterbandits.studies.study_file import parse_study
+from clusterbandits.studies.study_report import StudyReport
+from clusterbandits.studies.study_summary import (
     case_sentence,
     drawn_families,
     family_sentence,
@@ -122,7 +123,7 @@ def test_of_many_instances_24_have_a_section_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pictures take most of the time, and are not what is looked at here."""
-    monkeypatch.setattr("clusterbandits.studies.study.sections._pictures", lambda *_: [])
+    monkeypatch.setattr("clusterbandits.studies.study_report._pictures", lambda *_: [])
     many = "".join(f"[[instances]]\nmeans = [[0.{k}, 0.7], [0.5]]\n" for k in range(10, 55))
     report = played(BOTH + many, tmp_path)
     seen = Seen(report)

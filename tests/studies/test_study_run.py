@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -20,15 +21,17 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.fingerprint import fingerprint
 from clusterbandits.paper.figures import FIGURES, Figure, Widths
-from clusterbandits.paper.play import Play
 from clusterbandits.paper.programme import Programme
+from clusterbandits.paper.results import paper_campaign
 from clusterbandits.paper.settings import PaperSettings
 from clusterbandits.report.page import Section
-from clusterbandits.studies.study.examples import example_text
-from clusterbandits.studies.study.games import case_games
-from clusterbandits.studies.study.play import StudyPlay, StudyProgress
-from clusterbandits.studies.study.run import StudyReport, run_study
-from clusterbandits.studies.study.study import Study, parse_study
+from clusterbandits.simulation.executors import workers_of
+from clusterbandits.simulation.runs import play_runs
+from clusterbandits.studies.run_study import run_study
+from clusterbandits.studies.study_file import Study, parse_study
+from clusterbandits.studies.study_report import StudyReport
+from clusterbandits.studies.study_runs import StudyCampaign, contenders
+from clusterbandits.studies.study_schema import example_text
 from tests.processes import command, started, wait_until
 
 SMALL = """
@@ -135,7 +138,7 @@ def test_stored_runs_open_by_themselves(undisturbed: tuple[Path, StudyReport]) -
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most of the time goes into pictures: tests of what is played do without."""
     section = Section("instance", "Instance")
-    monkeypatch.setattr("clusterbandits.studies.study.run.case_section", lambda *_: section)
+    monkeypatch.setattr("clusterbandits.studies.run_study.case_section", lambda *_: section)
 
 
 @contextlib.contextmanager
@@ -165,12 +168,13 @@ def test_the_same_bytes_wherever_it_is_played(
 def test_a_second_call_plays_nothing(undisturbed: tuple[Path, StudyReport]) -> None:
     folder, report = undisturbed
     files, runs = reported(folder), played(folder)
-    told: list[StudyProgress] = []
+    told: list[cb.Progress] = []
     again = run_study(small(), folder, listener=told.append)
     assert again.stored == again.runs == report.runs
     assert played(folder) == runs
     assert reported(folder) == files
-    assert told[-1][:3] == (report.runs, report.runs, report.runs)
+    last = told[-1]
+    assert last.runs_done == last.runs == last.reused == report.runs
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -209,16 +213,16 @@ def test_another_seed_is_played_anew_beside_the_first(
 
 @pytest.mark.parametrize("name", ["sources", "numpy", "arithmetic"])
 def test_what_decides_bits_decides_the_folder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (before, *_) = case_games(small(), small().cases[0])
-    folder = before.folder
-    assert folder == before.folder
+    study = small()
+    folders = [one.folder for one in contenders(study, study.cases[0])]
+    assert folders == [one.folder for one in contenders(small(), study.cases[0])]
     other = {**fingerprint(), name: "other"}
-    monkeypatch.setattr("clusterbandits.studies.study.games.fingerprint", lambda: other)
-    assert before.folder != folder
+    monkeypatch.setattr("clusterbandits.studies.study_runs.fingerprint", lambda: other)
+    assert not {one.folder for one in contenders(study, study.cases[0])} & set(folders)
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_other_numbers_of_runs_are_games_of_their_own(tmp_path: Path) -> None:
+def test_other_numbers_of_runs_are_simulated_apart(tmp_path: Path) -> None:
     run_study(small(), tmp_path / "x")
     assert run_study(small(runs="runs = 7"), tmp_path / "x").stored == 0
 
@@ -285,7 +289,7 @@ def own_threads() -> list[str]:
 def test_whoever_ends_it_nobody_plays_on(error: type[BaseException], tmp_path: Path) -> None:
     """In the middle of the games, and while a problem that is done is summed up."""
 
-    def listen(progress: StudyProgress) -> None:
+    def listen(progress: cb.Progress) -> None:
         if progress.runs_done > 3:
             raise error
 
@@ -300,7 +304,7 @@ def test_whoever_ends_it_nobody_plays_on(error: type[BaseException], tmp_path: P
         run_study(parse_study(LONGER, "long.toml"), tmp_path / "y", listener=listen)
     assert own_threads() == []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("clusterbandits.studies.study.run.summarise", fail)
+        patch.setattr("clusterbandits.studies.run_study.summarise", fail)
         with pytest.raises(error):
             run_study(small(), tmp_path / "z")
         assert own_threads() == []
@@ -319,21 +323,58 @@ class AtOnce(Executor):
 def test_stored_and_missing_games_in_turn_are_not_confused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ledgers come and go, and the place of one in memory may be the next one's."""
+    """Simulations come and go, and the place of one in memory may be the next one's."""
     text = "horizon = 30\nruns = 2\ncheckpoints = [5]\npolicies = ['kl-ucb']\n[[instances]]\nname = 'r'\n"
     drawn = "[instances.random]\ncount = 70\ngroups = 2\narms = 2\nspan = 0.1\n"
     study = parse_study(text + drawn, "many.toml")
-    whole = {one.case.name: one.result for one in StudyPlay(study, tmp_path / "whole").finished()}
+    whole = {one.case.name: one.result for one in StudyCampaign(study, tmp_path / "whole").finished()}
     folder = tmp_path / "part"
-    list(StudyPlay(study, folder).finished())
+    list(StudyCampaign(study, folder).finished())
     for place, path in enumerate(sorted((folder / "runs").rglob("*.parquet"))):
         if place % 2:
             path.unlink()
-    monkeypatch.setattr("clusterbandits.simulation.crew.Foreign.room", 1)
-    play = StudyPlay(study, folder, executor=AtOnce())
+    monkeypatch.setattr("clusterbandits.simulation.executors.Remote.room", 1)
+    play = StudyCampaign(study, folder, executor=AtOnce())
     for one in play.finished():
         assert np.array_equal(one.result.pulls, whole[one.case.name].pulls), one.case.name
-    assert play.stored == 70
+    assert play.reused == 70
+
+
+SWEEP = """
+horizon = 200
+runs = 3
+policies = ["kl-ucb", "hier-ts", "clus-ucb", { policy = "hier-ts", widths = "respected", label = "heeds" }]
+widths = [{ factor = 0.5 }, { factor = 1 }, { factor = 2 }, { factor = 4 }, { factor = inf }]
+[[instances]]
+name = "two groups"
+means = [[0.3, 0.7], [0.1, 0.2, 0.8]]
+[[instances]]
+name = "single arms"
+means = [[0.3], [0.8]]
+"""
+
+
+def test_what_widths_cannot_change_is_simulated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hier-TS ignores widths; single arms have width 0 for every finite factor."""
+    simulated: Counter[tuple[int, str]] = Counter()
+
+    def count(plan: Any, block: Any, watch: Any) -> Any:
+        simulated[len(plan.instance.arms), plan.labels[0]] += block.runs
+        return play_runs(plan, block, watch)
+
+    monkeypatch.setattr("clusterbandits.simulation.executors.play_runs", count)
+    found = {one.case.name: one for one in StudyCampaign(parse_study(SWEEP), tmp_path).finished()}
+    assert simulated == {
+        (5, "kl-ucb"): 3, (5, "hier-ts"): 3, (5, "clus-ucb"): 15, (5, "heeds"): 15,
+        (2, "kl-ucb"): 3, (2, "hier-ts"): 3, (2, "clus-ucb"): 6, (2, "heeds"): 6,
+    }  # fmt: skip
+    for one in found.values():
+        assert list(one.result.labels) == list(one.contenders)
+        assert len(one.result.labels) == 2 + 2 * 5
+        for label, each in one.contenders.items():
+            alone = cb.simulate(one.case.instance, each.plan.policies[0], 200, 3, paired=True)
+            assert np.array_equal(one.result.pulls[one.result.labels.index(label)], alone.pulls[0])
+    assert StudyCampaign(parse_study(SWEEP), tmp_path).runs == simulated.total()
 
 
 @pytest.fixture(scope="module")
@@ -341,14 +382,16 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[Figure, Widt
     """What the paper's own programme plays for its figures, reduced."""
     programme = Programme(PaperSettings(horizon=300, runs=3))
     asked = {
-        (figure, widths, name): game
+        (figure, widths, name): one
         for figure in FIGURES
         for widths in figure.widths
-        for name, game in programme.figure(figure, widths).items()
+        for name, one in programme.figure(figure, widths).items()
     }
-    play = Play(list(dict.fromkeys(asked.values())), tmp_path_factory.mktemp("paper"))
-    assert sum(1 for _ in play) == 5 * 3 + 10
-    return {key: play.results[game] for key, game in asked.items()}
+    folder, workers = tmp_path_factory.mktemp("paper"), workers_of(None, None, "test")
+    campaign = paper_campaign(list(dict.fromkeys(asked.values())), folder, fingerprint(), workers)
+    results = {simulation.key: simulation.result() for simulation in campaign.finished()}
+    assert len(results) == 5 * 3 + 10
+    return {key: results[one] for key, one in asked.items()}
 
 
 def test_the_paper_is_a_study_bit_for_bit(
@@ -358,8 +401,8 @@ def test_the_paper_is_a_study_bit_for_bit(
     study = parse_study(text)
     assert (study.horizon, study.runs, study.seed, study.paired) == (300, 3, PaperSettings().seed, True)
     found = {
-        one.case.instance: (one, {game.clusters.widths: game.label for game in one.games.values()})
-        for one in StudyPlay(study, tmp_path).finished()
+        one.case.instance: (one, {each.clusters.widths: each.label for each in one.contenders.values()})
+        for one in StudyCampaign(study, tmp_path).finished()
     }
     assert set(found) == {figure.instance for figure in FIGURES}
     compared = set()
@@ -367,14 +410,14 @@ def test_the_paper_is_a_study_bit_for_bit(
         one, _ = found[figure.instance]
         (label,) = [
             label
-            for label, game in one.games.items()
-            if game.plan.labels[0] == name and (game.clusters.widths == widths or name != "clus-ucb")
+            for label, each in one.contenders.items()
+            if each.plan.labels[0] == name and (each.clusters.widths == widths or name != "clus-ucb")
         ]
         assert np.isin(one.result.checkpoints, wanted.checkpoints).all()
         at = np.searchsorted(wanted.checkpoints, one.result.checkpoints)
         assert np.array_equal(one.result.pulls[one.result.labels.index(label)], wanted.pulls[0][:, at])
         compared.add((one.case.name, label))
-    assert compared == {(one.case.name, label) for one, _ in found.values() for label in one.games}
+    assert compared == {(one.case.name, label) for one, _ in found.values() for label in one.contenders}
 
 
 def test_the_paper_as_a_study_has_the_papers_settings() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from clusterbandits import InvalidInputError, simulate
-from clusterbandits.studies.tables import TABLES, table_instance
+from clusterbandits.studies.history import TABLES, table_instance
 
 #: file, arms, groups, trials, best arm
 FACTS = {

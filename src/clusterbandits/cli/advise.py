@@ -39,7 +39,7 @@ def advise(
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.files import check_new_file, whole_file
     from clusterbandits.serial import to_json
-    from clusterbandits.studies.advice.advice import advise as ask
+    from clusterbandits.studies.advise import advise as ask
     from clusterbandits.validate import invalid
 
     if picture is not None:
@@ -61,12 +61,12 @@ def advise(
             progress=listener,
         )
     if picture is not None:
-        from clusterbandits.studies.advice.picture import save_arms_picture
+        from clusterbandits.studies.advice_files import save_arms_picture
 
         save_arms_picture(found, picture)
         show(f"Wrote {picture}.", err=True)
     if study is not None:
-        from clusterbandits.studies.advice.follow_up import study_text
+        from clusterbandits.studies.advice_files import study_text
 
         with whole_file(study) as unfinished:
             unfinished.write_text(study_text(found, Path(history), study), encoding="utf-8")

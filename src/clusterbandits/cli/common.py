@@ -80,7 +80,7 @@ def chosen_executor(dask: str | None, workers: int | None = None) -> Iterator[Ex
     if dask is None:
         yield None
         return
-    from clusterbandits.simulation.machines import dask_executor
+    from clusterbandits.simulation.dask_workers import dask_executor
     from clusterbandits.validate import invalid
 
     if workers is not None:

@@ -17,8 +17,7 @@ from clusterbandits.cli.common import OutputError, writing
 from clusterbandits.cli.lookup import bound, policies
 from clusterbandits.cli.paper import paper
 from clusterbandits.cli.replay import replay
-from clusterbandits.cli.run import example
-from clusterbandits.cli.run import run as run_study
+from clusterbandits.cli.run import example, run as run_study
 from clusterbandits.cli.simulate import simulate
 from clusterbandits.errors import LONGEST_MESSAGE, ClusterBanditsError
 from clusterbandits.wording import escaped, is_text, shortened, without_middle

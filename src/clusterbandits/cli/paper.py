@@ -33,8 +33,8 @@ def paper(
     json: Json = False,
 ) -> None:
     """Play the paper's figures, put its claims to the test, and write a report that opens in any browser."""
-    from clusterbandits.cli.progress_bar import games_bar
-    from clusterbandits.paper.document import tally
+    from clusterbandits.cli.progress_bar import campaign_bar
+    from clusterbandits.paper.report import tally
     from clusterbandits.paper.reproduce import reproduce
     from clusterbandits.paper.settings import PaperSettings
     from clusterbandits.serial import to_json
@@ -44,7 +44,7 @@ def paper(
     rounds = whole("horizon", "paper", horizon, least=100)
     settings = PaperSettings(figure or (), runs, rounds, a, refresh, seed, beyond)
     kept = f"finished runs are kept in '{out}'; call again to go on."
-    with interruptible(kept), chosen_executor(dask) as executor, games_bar() as listener:
+    with interruptible(kept), chosen_executor(dask) as executor, campaign_bar() as listener:
         found = reproduce(settings, out, listener, executor=executor)
     if json:
         show(to_json(_plain(found), indent=2))
@@ -57,7 +57,7 @@ def _overview(found: "Reproduction") -> str:
     from clusterbandits.paper.summary import overview
     from clusterbandits.simulation.statistics import count_text
 
-    settings, figure = found.evidence.played, found.evidence.figure
+    settings, figure = found.results.played, found.results.figure
     pages = [overview(settings, [figure(one) for one in settings]).text()] if settings else []
     if found.runs:
         kept = f"{count_text(found.stored, 'run')} were stored already" if found.stored else "none was stored"
@@ -69,10 +69,10 @@ def _plain(found: "Reproduction") -> dict[str, object]:
     from clusterbandits.paper.summary import BASE, figure_sentence
     from clusterbandits.report.regret_table import regret_records
 
-    evidence = found.evidence
-    results = [(one, evidence.figure(one)) for one in evidence.played]
+    paper = found.results
+    results = [(one, paper.figure(one)) for one in paper.played]
     return {
-        "command": evidence.settings.command(),
+        "command": paper.settings.command(),
         "runs": {"all": found.runs, "stored": found.stored},
         "figures": [
             one.to_dict() | {"policies": regret_records(result, BASE), "sentence": figure_sentence(result)}

@@ -6,8 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 
 from clusterbandits.wording import escaped
 
@@ -17,17 +16,13 @@ if TYPE_CHECKING:
 
     from rich.progress import ProgressColumn
 
-    from clusterbandits.paper.games import Game
-    from clusterbandits.paper.play import GameListener
-    from clusterbandits.simulation.progress import Listener, Progress
-    from clusterbandits.studies.replay import ReplayProgress
-    from clusterbandits.studies.replay.progress import ReplayListener
-    from clusterbandits.studies.study.play import StudyListener, StudyProgress
+    from clusterbandits.simulation.campaign import Listener, Progress
+    from clusterbandits.studies.log_survey import ReplayListener, ReplayProgress
 
     #: What a listener is called with becomes what a bar shows: its description, ``completed`` and ``total``.
     Shown = Callable[..., dict[str, Any]]
 
-#: Seconds without a single round, after which a policy must be new to this machine.
+#: Seconds without a first round, after which a policy must be new to this machine.
 _PATIENCE = 1.5
 _COMPILING = "compiling, once, for about a minute:"
 _READY = "getting ready (a minute, where nothing is compiled yet):"
@@ -58,43 +53,29 @@ def _runs() -> tuple[ProgressColumn, ...]:
     return MofNCompleteColumn(), TextColumn("runs"), BarColumn()
 
 
-def _part(progress: Progress, doing: str) -> tuple[float, str]:
-    """Return the runs that are done, parts of runs included, and what the simulation does."""
-    compiling = not progress.rounds_done and progress.seconds > _PATIENCE
-    return progress.rounds_done / max(progress.rounds, 1) * progress.runs, _COMPILING if compiling else doing
+def _position(progress: Progress, doing: str) -> dict[str, Any]:
+    return {
+        "description": _COMPILING if progress.idle > _PATIENCE else doing,
+        "total": progress.runs,
+        "completed": progress.runs_done + progress.under_way,
+    }
 
 
 def progress_bar() -> AbstractContextManager[Listener | None]:
     """Return a context with a listener that shows the progress of a simulation."""
 
     def shown(progress: Progress) -> dict[str, Any]:
-        done, doing = _part(progress, "simulating")
         speed = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
-        return {"description": doing, "total": progress.runs, "completed": done, "speed": speed}
+        return _position(progress, "simulating") | {"speed": speed}
 
     return _bar(shown, *_runs(), TextColumn("{task.fields[speed]} rounds/s"), first="simulating", speed="…")
 
 
-def games_bar() -> AbstractContextManager[GameListener | None]:
-    """Return a context with a listener that shows which of the paper's simulations is running."""
+def campaign_bar() -> AbstractContextManager[Listener | None]:
+    """Return a context with a listener that shows the progress of many simulations."""
 
-    def shown(game: Game, progress: Progress, before: int, total: int) -> dict[str, Any]:
-        done, doing = _part(progress, f"instance {game.number}, {game.name}:")
-        completed = before + done
-        description = _REPORT if completed >= total and doing != _COMPILING else doing
-        return {"description": description, "total": total, "completed": completed}
-
-    return _bar(shown, *_runs(), first=_READY)
-
-
-def study_bar() -> AbstractContextManager[StudyListener | None]:
-    """Return a context with a listener that shows the progress of a study."""
-
-    def shown(progress: StudyProgress) -> dict[str, Any]:
-        if not progress.runs_done:
-            return {"description": _READY}
-        doing = f"{progress.case}:" if progress.runs_done < progress.runs else _REPORT
-        return {"description": doing, "total": progress.runs, "completed": progress.runs_done}
+    def shown(progress: Progress) -> dict[str, Any]:
+        return _position(progress, f"{progress.doing}:" if progress.doing else _REPORT)
 
     return _bar(shown, *_runs(), first=_READY)
 

@@ -21,15 +21,15 @@ def run(
     json: Json = False,
 ) -> None:
     """Play a study: its problems, its policies, what they are told. Write a report."""
-    from clusterbandits.cli.progress_bar import study_bar
+    from clusterbandits.cli.progress_bar import campaign_bar
     from clusterbandits.serial import to_json
-    from clusterbandits.studies.study.run import run_study
-    from clusterbandits.studies.study.study import read_study
+    from clusterbandits.studies.run_study import run_study
+    from clusterbandits.studies.study_file import read_study
 
     chosen = read_study(study)
     folder = Path(chosen.name) if out is None else out
     kept = f"finished runs are kept in '{folder}'; call again to go on."
-    with interruptible(kept), chosen_executor(dask, workers) as executor, study_bar() as listener:
+    with interruptible(kept), chosen_executor(dask, workers) as executor, campaign_bar() as listener:
         report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
     show(to_json(report.to_dict(), indent=2) if json else report)
 
@@ -40,8 +40,7 @@ def example(
     schema: Annotated[bool, typer.Option("--schema", help="Show every key a study may have.")] = False,
 ) -> None:
     """Write a commented study to start from."""
-    from clusterbandits.studies.study.examples import EXAMPLES, write_example
-    from clusterbandits.studies.study.schema import schema_text
+    from clusterbandits.studies.study_schema import EXAMPLES, schema_text, write_example
     from clusterbandits.tables import Table
 
     if schema:

@@ -1,11 +1,13 @@
-"""The paper's Figures 2 to 8 as data: instances, widths, and the branch each caption names."""
+"""The paper's Figures 2 to 8 as data: instances, widths, captions, and the bounds on regret there."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from clusterbandits.bounds import ClusterBound, RegretBound, regret_bound
 from clusterbandits.instance import Instance
+from clusterbandits.tables import cell
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
@@ -72,3 +74,63 @@ def figure(number: int) -> Figure:
     'the best arm in a poor cluster'
     """
     return next(one for one in FIGURES if one.number == number)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One figure with one of its width vectors, and the bounds there."""
+
+    figure: Figure
+    widths: Widths
+    bound: RegretBound
+
+    @property
+    def name(self) -> str:
+        """The figure, with its widths where it has several."""
+        widths = f" [{self.vector}]" if len(self.figure.widths) > 1 else ""
+        return f"Figure {self.figure.number}{widths}"
+
+    @property
+    def vector(self) -> str:
+        """The widths as text."""
+        return ", ".join(cell(width) for width in self.widths)
+
+    @property
+    def key(self) -> str:
+        """The same as part of a file's name."""
+        several = len(self.figure.widths) > 1
+        place = "abcdefgh"[self.figure.widths.index(self.widths)] if several else ""
+        return f"figure-{self.figure.number}{place}"
+
+    @property
+    def suboptimal(self) -> ClusterBound:
+        """The one cluster without a best arm; every figure has one."""
+        return next(cluster for cluster in self.bound.clusters if cluster.branch != "classical")
+
+    @property
+    def caption_holds(self) -> bool | None:
+        """Whether the caption names the branch that is the minimum; None where it names none."""
+        return None if self.figure.caption is None else self.figure.caption == self.suboptimal.branch
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "figure": self.figure.number,
+            "shows": self.figure.shows,
+            "means": self.figure.means,
+            "widths": self.widths,
+            "minimum": self.suboptimal.branch,
+            "caption": self.figure.caption,
+            "caption_holds": self.caption_holds,
+            "bound": self.bound.to_dict(),
+        }
+
+
+def settings(numbers: Sequence[int] = NUMBERS) -> tuple[Setting, ...]:
+    """Return the figures of these numbers with each of their width vectors and the bounds there."""
+    return tuple(
+        Setting(figure, widths, regret_bound(figure.instance, figure.instance.clusters(widths)))
+        for figure in FIGURES
+        if figure.number in numbers
+        for widths in figure.widths
+    )

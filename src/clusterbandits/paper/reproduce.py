@@ -1,22 +1,23 @@
-"""The paper from beginning to end: play, judge, draw, write."""
+"""The paper from beginning to end: simulate, judge, draw, write."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterbandits.limits import MOST_NUMBERS
+from clusterbandits.paper.audit import CLAIMS
 from clusterbandits.paper.audit.claim import Entry, audit
-from clusterbandits.paper.audit.claims import CLAIMS
-from clusterbandits.paper.document import report_page, write_report
-from clusterbandits.paper.evidence import Evidence
-from clusterbandits.paper.play import Play
+from clusterbandits.paper.export import write_report
 from clusterbandits.paper.programme import Programme
-from clusterbandits.paper.sections import beyond_section, figure_section
+from clusterbandits.paper.report import beyond_section, figure_section, report_page
+from clusterbandits.paper.results import PaperResults, paper_campaign
 from clusterbandits.paper.settings import PaperSettings, claim_folder
-from clusterbandits.simulation.warm import compiled_aside, kinds_of
+from clusterbandits.simulation.executors import workers_of
+from clusterbandits.simulation.precompile import precompiled
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusterbandits.paper.audit.claim import Claim
-    from clusterbandits.paper.games import Game
-    from clusterbandits.paper.play import GameListener
+    from clusterbandits.paper.programme import Experiment
     from clusterbandits.report.page import Section
+    from clusterbandits.simulation.campaign import Listener
 
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """What was found, and how many of the runs behind it had been played before."""
+    """The results, the audit, and how many of the runs were read from an earlier call's folder."""
 
-    evidence: Evidence
+    results: PaperResults
     entries: tuple[Entry, ...]
     runs: int
     stored: int
@@ -43,85 +44,88 @@ class Reproduction:
 def reproduce(
     settings: PaperSettings,
     folder: Path,
-    listener: GameListener | None = None,
+    listener: Listener | None = None,
     claims: Sequence[Claim] = CLAIMS,
     executor: Executor | None = None,
 ) -> Reproduction:
-    """Play the paper's figures, put its claims to the test and write the report.
+    """Simulate the paper's figures, test its claims and write the report.
 
     Parameters
     ----------
     settings
-        What to play.
+        Which figures, and how.
     folder
-        Where the report goes; runs that it has from an earlier call are not played again.
+        The folder of the report; runs that it has from an earlier call are not simulated again.
     listener
-        Told now and then how far it has come.
+        Called several times per second with a ``Progress``.
     claims
-        What to put to the test.
+        The claims to test.
     executor
-        Who plays, instead of threads of this process.
+        Where to simulate, instead of threads of this process.
     """
     programme = Programme(settings)
-    _check_size(programme)
+    experiments = programme.experiments()
+    _check_size(experiments, settings.runs)
     begun = claim_folder(folder, settings)
-    play = Play(programme.games(), folder, listener, executor, begun)
-    evidence = Evidence(programme, play.results)
-    learners = [] if executor is not None else [game.learner() for game in programme.games()]
-    with compiled_aside(kinds_of(learners, settings.horizon)), _Artist(evidence) as artist:
-        for _ in play:
-            artist.draw_what_is_ready()
-        entries = audit(claims, evidence)
-        page = report_page(evidence, entries, artist.sections())
-    write_report(page, evidence, entries, folder)
-    return Reproduction(evidence, entries, play.runs, play.stored)
+    workers = workers_of(None, executor, "paper")
+    campaign = paper_campaign(experiments, folder, begun, workers, listener)
+    results = PaperResults(programme, {})
+    learners = [one.learner() for one in experiments] if executor is None else []
+    finished = contextlib.closing(campaign.finished())
+    with precompiled(learners, settings.horizon), _Drawing(results) as drawing, finished as simulations:
+        for simulation in simulations:
+            results.of[simulation.key] = simulation.result()
+            drawing.start_sections()
+        entries = audit(claims, results)
+        page = report_page(results, entries, drawing.sections())
+    write_report(page, results, entries, folder)
+    return Reproduction(results, entries, campaign.runs, campaign.reused)
 
 
-def _check_size(programme: Programme) -> None:
+def _check_size(experiments: Sequence[Experiment], runs: int) -> None:
     """Refuse more runs than fit into memory, before anything is written."""
-    games, runs = programme.games(), programme.settings.runs
-    numbers = sum(game.runs * len(game.checkpoints) * len(game.instance.arms) for game in games)
+    numbers = sum(one.runs * len(one.checkpoints) * len(one.instance.arms) for one in experiments)
     if numbers > MOST_NUMBERS:
         most = f"at most {int(runs * MOST_NUMBERS / numbers):,} for these figures and this horizon"
         raise invalid("runs", "paper", most, runs)
 
 
-class _Artist:
-    """Draws sections beside the games: as soon as all that one shows has been played."""
+class _Drawing:
+    """Draws sections while experiments run: each one when all experiments that it shows are finished."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self._evidence = evidence
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="artist")
+    def __init__(self, results: PaperResults) -> None:
+        self._results = results
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="drawing")
         self._drawn: list[Future[Section]] = []
-        self._waiting = list(_jobs(evidence.programme))
+        self._waiting = _section_jobs(results.programme)
 
-    def __enter__(self) -> _Artist:
+    def __enter__(self) -> _Drawing:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def draw_what_is_ready(self) -> None:
-        """Begin with every section, in order, that waits for no game."""
-        while self._waiting and self._waiting[0][0] <= self._evidence.results.keys():
+    def start_sections(self) -> None:
+        """Start every section, in order, that waits for no experiment."""
+        while self._waiting and self._waiting[0][0] <= self._results.of.keys():
             _, draw = self._waiting.pop(0)
-            self._drawn.append(self._pool.submit(draw, self._evidence))
+            self._drawn.append(self._pool.submit(draw, self._results))
 
     def sections(self) -> tuple[Section, ...]:
         """Return all sections when they are drawn."""
-        self.draw_what_is_ready()
+        self.start_sections()
         return tuple(future.result() for future in self._drawn)
 
 
-def _jobs(programme: Programme) -> list[tuple[set[Game], Callable[[Evidence], Section]]]:
-    """Return what each section shows and how it is drawn."""
-    jobs: list[tuple[set[Game], Callable[[Evidence], Section]]] = [
+def _section_jobs(programme: Programme) -> list[tuple[set[Experiment], Callable[[PaperResults], Section]]]:
+    """Return the experiments that each section shows, and the function that draws it."""
+    jobs: list[tuple[set[Experiment], Callable[[PaperResults], Section]]] = [
         (
-            {game for widths in figure.widths for game in programme.figure(figure, widths).values()},
+            {one for widths in figure.widths for one in programme.figure(figure, widths).values()},
             functools.partial(figure_section, figure=figure),
         )
         for figure in programme.figures
     ]
     if programme.settings.beyond:
-        jobs.append((set(programme.games()), beyond_section))
+        jobs.append((set(programme.experiments()), beyond_section))
     return jobs

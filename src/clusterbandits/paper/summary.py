@@ -1,22 +1,29 @@
-"""What a figure shows, in numbers and in one sentence; both computed from its runs."""
+"""Figures in numbers and sentences: incurred regret, the branch that bounds it, and its growth per log n."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.paper.audit.decide import Estimate
+from clusterbandits.bounds.view import violation
+from clusterbandits.paper.audit.claim import Estimate, estimate
+from clusterbandits.paper.audit.rates import per_log_n
+from clusterbandits.paper.programme import has_certificates
 from clusterbandits.report.regret_table import regret_records
-from clusterbandits.simulation.statistics import count_text, round_text
-from clusterbandits.tables import Table
+from clusterbandits.simulation.statistics import count_text, round_text, span
+from clusterbandits.tables import Table, cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterbandits.paper.branches import Setting
+    from clusterbandits.bounds import RegretBound
+    from clusterbandits.paper.figures import Setting
+    from clusterbandits.paper.results import PaperResults
     from clusterbandits.simulation.results import Result
 
 BASE, OURS = "kl-ucb", "clus-ucb"
 _NAMES = {"kl-ucb": "KL-UCB", "clus-ucb": "Clus-UCB", "tlp-mean": "TLP-MEAN", "tlp-max": "TLP-MAX"}
+#: The bound that each of these policies is said to meet.
+MEETS = {"kl-ucb": "classical", "clus-ucb": "clus_ucb", "clus-opt": "lower"}
 
 
 def called(policy: str) -> str:
@@ -88,3 +95,127 @@ def overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
     runs = f"{count_text(len(results[0].runs), 'run')} of {count_text(results[0].horizon, 'round')}"
     title = f"What was paid in {runs}"
     return Table(("figure", *labels, "clus − kl"), tuple(rows), title=title, notes=notes)
+
+
+def branch_table(found: Sequence[Setting]) -> Table:
+    """Return a row for every setting; below, captions that do not hold and widths that are not true."""
+    columns = ("figure", "widths", "A", "B", "minimum", "caption", "lower", "Clus-UCB", "classical")
+    notes = [
+        "Regret per log n. A, B: the two branches of the suboptimal cluster. minimum: the branch that really "
+        "bounds it; caption: the one the paper's caption names.",
+        *filter(None, map(_caption_note, found)),
+        *(
+            f"Figure {one.figure.number}, widths {one.vector}: {violation(part)}"
+            for one in found
+            for part in one.bound.clusters
+            if part.violated
+        ),
+    ]
+    title = "What any policy must pay, and which branch of the bound decides"
+    return Table(columns, tuple(map(_row, found)), title=title, notes=tuple(notes))
+
+
+def _row(one: Setting) -> tuple[object, ...]:
+    part = one.suboptimal
+    caption = {None: "-", True: one.figure.caption, False: f"{one.figure.caption} wrong"}[one.caption_holds]
+    rates = (one.bound.lower, one.bound.clus_ucb, one.bound.classical)
+    return (str(one.figure.number), one.vector, part.A, part.B, part.branch, caption, *rates)
+
+
+def _caption_note(one: Setting) -> str | None:
+    if one.caption_holds is not False:
+        return None
+    part = one.suboptimal
+    return (
+        f"Figure {one.figure.number}: the caption names {one.figure.caption}, the minimum is {part.branch} "
+        f"(A = {cell(part.A)}, B = {cell(part.B)})."
+    )
+
+
+def far_results(paper: PaperResults, setting: Setting) -> tuple[Result, Result]:
+    """Return the far experiments of a figure: of policies with certificates, and of all others."""
+    experiments = paper.programme.beyond(setting.figure, setting.widths)
+    certified = {name: experiment for name, experiment in experiments.items() if has_certificates(name)}
+    others = {name: experiment for name, experiment in experiments.items() if name not in certified}
+    return paper.together(certified), paper.together(others)
+
+
+def rate_records(result: Result, bound: RegretBound) -> list[dict[str, Any]]:
+    """Return a row for every policy: regret, its growth per log n, and that over each bound."""
+    rows = []
+    for label in result.labels:
+        regret = result.regret(label)
+        final, rate = estimate(regret[:, -1]), estimate(per_log_n(regret, result, decades=2))
+        rows.append(
+            {
+                "policy": label,
+                "regret": final.value,
+                "standard_error": final.error,
+                "rate": rate.value,
+                "rate_error": rate.error,
+                "over_lower": rate.value / bound.lower,
+                "over_clus_ucb": rate.value / bound.clus_ucb,
+                "over_classical": rate.value / bound.classical,
+                "runs": rate.runs,
+            }
+        )
+    return rows
+
+
+def rate_table(result: Result, bound: RegretBound) -> Table:
+    """Return the growth of every policy's regret beside the bounds."""
+    first, last = span(result.checkpoints, None, None)
+    since, until = (round_text(int(result.checkpoints[place])) for place in (first, last))
+    rows = tuple(
+        (
+            row["policy"],
+            str(Estimate(row["regret"], row["standard_error"], row["runs"])),
+            str(_rate(row)),
+            row["over_lower"],
+            row["over_clus_ucb"],
+            row["over_classical"],
+        )
+        for row in rate_records(result, bound)
+    )
+    rates = {"lower bound": bound.lower, "Theorem 2": bound.clus_ucb, "classical": bound.classical}
+    told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
+    misled = " A best arm's width is too small: only the classical bound applies." if bound.misled else ""
+    return Table(
+        ("policy", "regret", "per log n", "/ lower", "/ Thm 2", "/ classical"),
+        rows,
+        title=f"After {count_text(result.horizon, 'round')}, {count_text(len(result.runs), 'run')}",
+        notes=(f"per log n: from {since} to {until} rounds, ± standard error. Bounds: {told}.{misled}",),
+    )
+
+
+def meets_sentence(result: Result, bound: RegretBound) -> str:
+    """Return whether KL-UCB, Clus-UCB and Clus-OPT meet the bounds they are said to meet."""
+    rows = {row["policy"]: row for row in rate_records(result, bound)}
+    chosen = {name: kind for name, kind in MEETS.items() if not bound.misled or kind == "classical"}
+    return " ".join(
+        _meets(rows[name], kind, getattr(bound, kind), len(chosen)) for name, kind in chosen.items()
+    )
+
+
+def _meets(row: dict[str, Any], kind: str, rate: float, cases: int) -> str:
+    measured = _rate(row)
+    words = {"classical": "the classical bound", "clus_ucb": "Theorem 2", "lower": "the lower bound"}[kind]
+    said = {0: "cannot be told from", 1: "is above", -1: "is below"}[measured.minus(rate).sign(cases)]
+    return f"{called(row['policy'])} {said} {words}: {measured} for {cell(rate)} per log n."
+
+
+def _rate(row: dict[str, Any]) -> Estimate:
+    return Estimate(row["rate"], row["rate_error"], row["runs"])
+
+
+def rate_overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
+    """Return the growth of the three policies that have a bound of their own, in every figure."""
+    rows = []
+    for setting, result in zip(settings, results, strict=True):
+        records = {row["policy"]: row for row in rate_records(result, setting.bound)}
+        cells: list[object] = []
+        for name, kind in MEETS.items():
+            cells += [str(_rate(records[name])), getattr(setting.bound, kind)]
+        rows.append((setting.name, *cells))
+    columns = ("figure", "kl-ucb", "classical", "clus-ucb", "Theorem 2", "clus-opt", "lower bound")
+    return Table(columns, tuple(rows), title="Regret per log n beside the bound it should meet")

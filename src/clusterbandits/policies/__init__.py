@@ -4,6 +4,8 @@ One line here registers a policy: the registry, the package's exports, the table
 style of its curves follow from it.
 """
 
+import clusterbandits
+
 # The order is that of tables: classical policies, those for clusters, those of this project.
 # isort: off
 from clusterbandits.policies.ucb1 import UCB1 as UCB1
@@ -31,15 +33,20 @@ from clusterbandits.policies.hier_ts import HierTS as HierTS
 from clusterbandits.policies.alarms import WidthAlarm as WidthAlarm
 from clusterbandits.policies.explanation import Explanation as Explanation
 from clusterbandits.policies.policy import Policy as Policy
-from clusterbandits.policies.protocol import Assumption as Assumption
-from clusterbandits.policies.protocol import Kernels as Kernels
+from clusterbandits.policies.protocol import Assumption as Assumption, Kernels as Kernels
 from clusterbandits.policies.python_policy import PythonPolicy as PythonPolicy
 from clusterbandits.policies.registry import policy as policy
-from clusterbandits.policies.scores import MONOTONE as MONOTONE
-from clusterbandits.policies.scores import ScorePolicy as ScorePolicy
+from clusterbandits.policies.scores import MONOTONE as MONOTONE, ScorePolicy as ScorePolicy
 
 POLICIES: dict[str, type[Policy]] = {
     kind.name: kind
     for kind in tuple(globals().values())
     if isinstance(kind, type) and issubclass(kind, Policy) and "name" in vars(kind)
 }
+
+#: What the package exports from here.
+PUBLIC = tuple(
+    name
+    for name, thing in globals().items()
+    if name[0] != "_" and not isinstance(thing, type(clusterbandits))
+)

@@ -1,8 +1,8 @@
-"""A learner on trial: runs, results and the folder that keeps them."""
+"""Policies on environments: independent runs, their results, and the folders that keep them."""
 
-from clusterbandits.simulation.progress import Progress
+from clusterbandits.simulation.campaign import Progress
 from clusterbandits.simulation.results import Result
+from clusterbandits.simulation.simulate import load_result, simulate
 from clusterbandits.simulation.tape import play
-from clusterbandits.simulation.trial import load_result, simulate
 
 __all__ = ["Progress", "Result", "load_result", "play", "simulate"]

@@ -16,7 +16,7 @@ from clusterbandits.validate import between, invalid, is_list, random_generator,
 from clusterbandits.wording import escaped, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -260,11 +260,7 @@ class Result:
         return self.labels[place], float(final.mean()), shown_error, median, high, 100 * float(best), rate
 
     def _place(self, policy: str | int) -> int:
-        if isinstance(policy, str) and policy in self.labels:
-            return self.labels.index(policy)
-        if not isinstance(policy, str) and policy in range(len(self.labels)):
-            return int(policy)
-        raise invalid("policy", "Result", f"one of {listed(self.labels)}", policy)
+        return place_of(policy, self.labels, "Result")
 
     def __repr__(self) -> str:
         names = escaped(", ".join(self.labels))
@@ -277,6 +273,31 @@ class Result:
 
     def _repr_html_(self) -> str:
         return self.table().html()
+
+
+def place_of(policy: str | int, labels: tuple[str, ...], owner: str) -> int:
+    """Return the position of a policy that is given by its label or its position."""
+    if isinstance(policy, str) and policy in labels:
+        return labels.index(policy)
+    if not isinstance(policy, str) and policy in range(len(labels)):
+        return int(policy)
+    raise invalid("policy", owner, f"one of {listed(labels)}", policy)
+
+
+def joined(results: Mapping[str, Result]) -> Result:
+    """Return results of one policy each, by their new labels, as one; all but the policy must be equal."""
+    parts = list(results.values())
+    first = parts[0]
+    return Result(
+        first.instance,
+        tuple(results),
+        first.checkpoints,
+        np.concatenate([part.pulls for part in parts]),
+        first.runs,
+        alarm_rounds=tuple(part.alarm_rounds[0] for part in parts),
+        seed=first.seed,
+        paired=first.paired,
+    )
 
 
 def _labels(labels: object) -> tuple[str, ...]:

@@ -175,14 +175,7 @@ class Store:
 def begin_store(folder: Path, plan: Plan, pieces: int) -> Store:
     """Return the store of a plan, made where there is none; a folder that holds anything else is refused.
 
-    Parameters
-    ----------
-    folder
-        The folder.
-    plan
-        What is simulated.
-    pieces
-        In how many pieces a policy's runs are stored, if the store is new.
+    A policy's runs are stored in ``pieces`` if the store is new.
     """
     written = json.loads(plan.to_json())
     manifest = {"format": _FORMAT, "fingerprint": fingerprint(), "pieces": pieces, "plan": written}

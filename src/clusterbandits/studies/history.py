@@ -1,8 +1,9 @@
-"""What was tried before: trials and successes of every arm, and the group it belongs to."""
+"""Histories: trials and successes of every arm and its group, from tables of users or bundled ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from clusterbandits.instance import Instance
 from clusterbandits.limits import MOST_ROUNDS, MOST_TABLE_ARMS
 from clusterbandits.partition import Partition
 from clusterbandits.simulation.statistics import count_text
-from clusterbandits.studies.advice.spans import safe_widths
 from clusterbandits.studies.columns import Column, Source
+from clusterbandits.studies.safe_widths import safe_widths
 from clusterbandits.tables import Table
-from clusterbandits.validate import Described, invalid
+from clusterbandits.validate import Described, choice, invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -36,6 +37,17 @@ _COLUMNS = (
     Column("successes", "number", required=False),
     Column("reward", "number", required=False, also=("success", "click", "outcome")),
 )
+#: The name of every bundled table, and what it holds; sources and licences are in ``data/README.md``.
+TABLES: Mapping[str, str] = {
+    "flights-by-origin": "punctual flights from New York in 2013: airline and airport, grouped by airline",
+    "flights-by-destination": "the same flights: airline and destination, grouped by airline",
+    "admissions": "graduate admissions at Berkeley in 1973: department and sex, grouped by department",
+}
+_FILES = {
+    "flights-by-origin": "flights_carrier_origin.csv",
+    "flights-by-destination": "flights_carrier_dest.csv",
+    "admissions": "ucb_admissions.csv",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,3 +249,38 @@ class _Ledger:
             allowed, given = "a whole number, 0 or more,", Described(f"{values[k]:g}")
             raise self._source.refuse_row(batch.first + k, name, allowed, given)
         return values.astype(np.int64)
+
+
+def table_instance(name: str) -> Instance:
+    """Return a bundled table, a name in ``TABLES``, as a Bernoulli instance with means successes / trials.
+
+    Examples
+    --------
+    >>> instance = table_instance("admissions")
+    >>> instance
+    Instance({'A': {'A-Female': 0.824..., 'A-Male': 0.620...}, 'B': {'B-Female': 0.68, ...})
+    >>> instance.best_arms, [round(span, 2) for span in instance.spans]
+    (('A-Female',), [0.2, 0.05, 0.03, 0.02, 0.04, 0.01])
+    """
+    return table_history(name).instance()
+
+
+def table_history(name: str) -> History:
+    """Return a bundled table, a name in ``TABLES``, as trials and successes of every arm.
+
+    Examples
+    --------
+    >>> for name, description in TABLES.items():
+    ...     print(f"{name}, {len(table_history(name).arms)} arms: {description}")
+    flights-by-origin, 28 arms: punctual flights from New York in 2013: airline and airport, ...
+    flights-by-destination, 183 arms: the same flights: airline and destination, ...
+    admissions, 12 arms: graduate admissions at Berkeley in 1973: department and sex, ...
+    """
+    place = resources.files("clusterbandits.studies").joinpath("data", table_file(name))
+    with resources.as_file(place) as path:
+        return read_history(path)
+
+
+def table_file(name: str) -> str:
+    """Return the name of the file that holds a bundled table."""
+    return _FILES[choice("name", "table_history", name, TABLES)]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.errors import UnreadableFileError
 from clusterbandits.instance import Instance
-from clusterbandits.studies.text_file import read_text
+from clusterbandits.studies.toml_file import parse_toml, read_text
 from clusterbandits.validate import Described, invalid
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ def _file_widths(described: dict[str, Any], instance: Instance) -> list[Any]:
 
 def _from_file(path: Path) -> dict[str, Any]:
     """Return means by cluster and arm, the widths of the clusters, and the family if the file names one."""
-    data = _load(path)
+    data = parse_toml(read_text(path, "The file"), f"The file '{path}'")
     _check_keys(path, "file", data, {"family", "clusters"})
     clusters = data.get("clusters")
     if not isinstance(clusters, dict) or not clusters:
@@ -108,14 +106,6 @@ def _from_file(path: Path) -> dict[str, Any]:
         "widths": [cluster.get("width") for cluster in clusters.values()],
     }
     return described | ({"family": data["family"]} if "family" in data else {})
-
-
-def _load(path: Path) -> dict[str, Any]:
-    text = read_text(path, "The file")
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(f"The file '{path}' must be TOML. Got an error instead: {error}.") from None
 
 
 def _check_keys(path: Path, table: str, data: dict[str, Any], allowed: set[str]) -> None:

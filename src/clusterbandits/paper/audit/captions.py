@@ -10,8 +10,7 @@ import numpy as np
 from clusterbandits.bounds import regret_bound
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
 from clusterbandits.paper.audit.samples import share
-from clusterbandits.paper.branches import Setting, settings
-from clusterbandits.paper.figures import FIGURES, Figure, figure
+from clusterbandits.paper.figures import FIGURES, Figure, Setting, figure, settings
 from clusterbandits.tables import cell
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ def _caption_claim(number: int) -> Claim:
         f"Caption of Figure {number}",
         f"The {_TERM[named or 'A']} term is the minimum for the suboptimal cluster.",
         "Compute both terms.",
-        lambda _evidence: caption(_setting(number)),
+        lambda _: caption(_setting(number)),
     )
 
 
@@ -159,63 +158,63 @@ CAPTIONS = (
         "Abstract",
         "The clustered lower bound improves on the classical one.",
         "Compute both bounds for every figure and width vector.",
-        lambda _evidence: savings(settings()),
+        lambda _: savings(settings()),
     ),
     Claim(
         "one-best-arm",
         "Section 2.2",
         "Exactly one arm has the largest mean.",
         "Count the arms of largest mean in every figure.",
-        lambda _evidence: one_best_arm(FIGURES),
+        lambda _: one_best_arm(FIGURES),
     ),
     Claim(
         "means-within-width",
         "Section 2.2",
         "Means of one cluster differ by strictly less than its width.",
         "Compare spans with widths in Figures 2 to 5; the later figures use wrong widths on purpose.",
-        lambda _evidence: strict_widths(settings([2, 3, 4, 5])),
+        lambda _: strict_widths(settings([2, 3, 4, 5])),
     ),
     Claim(
         "figure-5-hides-the-best",
         "Section 5",
         "In Figure 5 the optimal cluster has the lower average and the wider spread.",
         "Compare averages and spans of the two clusters.",
-        lambda _evidence: hides_the_best(_setting(5)),
+        lambda _: hides_the_best(_setting(5)),
     ),
     Claim(
         "figures-6-7-narrow-the-width",
         "Section 6",
         "From Figure 6 to 7 the suboptimal cluster's width goes from too wide to too narrow.",
         "Compare the widths with the span.",
-        lambda _evidence: narrowing(_setting(4), _setting(6), _setting(7)),
+        lambda _: narrowing(_setting(4), _setting(6), _setting(7)),
     ),
     Claim(
         "figure-8-optimal-too-narrow",
         "Section 6",
         "Figure 8 shows a width that is too small for the optimal cluster.",
         "Compare widths with spans; the other cluster's width must be true, to tell the two effects apart.",
-        lambda _evidence: only_best_too_narrow(settings([8])),
+        lambda _: only_best_too_narrow(settings([8])),
     ),
     Claim(
         "figure-2-well-separated",
         "Caption of Figure 2",
         "The clusters are well separated.",
         "The gap between the ranges of means should exceed the larger span.",
-        lambda _evidence: well_separated(figure(2)),
+        lambda _: well_separated(figure(2)),
     ),
     Claim(
         "figure-3-overlapping",
         "Caption of Figure 3",
         "The clusters overlap.",
         "The ranges of means should share an interval.",
-        lambda _evidence: overlapping(figure(3)),
+        lambda _: overlapping(figure(3)),
     ),
     Claim(
         "figure-4-close-but-separated",
         "Captions of Figures 4, 6 and 7",
         "The clusters are close, yet separated.",
         "The gap between the ranges of means should be positive, and at most the larger span.",
-        lambda _evidence: close_but_separated(figure(4)),
+        lambda _: close_but_separated(figure(4)),
     ),
     *map(_caption_claim, range(2, 8)),
 )

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
-from clusterbandits.paper.audit.decide import (
+from clusterbandits.paper.audit.claim import (
     Cases,
+    Claim,
     Estimate,
-    apart,
+    Finding,
+    Verdict,
+    by_cases,
     difference,
     estimate,
     listed,
     sentence,
     sort_cases,
 )
-from clusterbandits.paper.branches import Setting, settings
+from clusterbandits.paper.figures import Setting, settings
 from clusterbandits.paper.programme import TWO_LEVEL
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import Table
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from clusterbandits.paper.evidence import Evidence
+    from clusterbandits.paper.results import PaperResults
 
     Floats = NDArray[np.float64]
 
@@ -37,17 +39,14 @@ COMPARED = (2, 3, 4, 5, 6, 7)
 TENTH = 0.1
 
 
-def final(evidence: Evidence, setting: Setting, policy: str) -> Floats:
+def final(paper: PaperResults, setting: Setting, policy: str) -> Floats:
     """Return the regret of every run of a policy at the end of a figure."""
-    return evidence.figure(setting).regret(policy)[:, -1]
+    return paper.figure(setting).regret(policy)[:, -1]
 
 
-def pays_less(evidence: Evidence, chosen: Sequence[Setting], policy: str, rival: str) -> dict[str, Estimate]:
+def pays_less(paper: PaperResults, chosen: Sequence[Setting], policy: str, rival: str) -> dict[str, Estimate]:
     """Return how much more than a rival a policy pays in every setting, by the setting's name."""
-    return {
-        one.name: apart(final(evidence, one, policy), final(evidence, one, rival), paired=True)
-        for one in chosen
-    }
+    return {one.name: estimate(final(paper, one, policy) - final(paper, one, rival)) for one in chosen}
 
 
 def judge_all_below(differences: Mapping[str, Estimate]) -> Finding:
@@ -90,29 +89,29 @@ def judge_poor(readings: Mapping[str, tuple[Estimate, Estimate]]) -> Finding:
     return Finding(by_cases(*cases), told, Table(("reading", "tlp-mean", "kl-ucb", "poor"), rows))
 
 
-def _compared(evidence: Evidence) -> list[Setting]:
-    return [one for one in evidence.played if one.figure.number in COMPARED]
+def _compared(paper: PaperResults) -> list[Setting]:
+    return [one for one in paper.played if one.figure.number in COMPARED]
 
 
-def _clus_below_kl(evidence: Evidence) -> Finding:
-    return judge_all_below(pays_less(evidence, _compared(evidence), "clus-ucb", "kl-ucb"))
+def _clus_below_kl(paper: PaperResults) -> Finding:
+    return judge_all_below(pays_less(paper, _compared(paper), "clus-ucb", "kl-ucb"))
 
 
-def _better_than_clus(policy: str) -> Callable[[Evidence], Finding]:
-    return lambda evidence: judge_some_below(pays_less(evidence, _compared(evidence), policy, "clus-ucb"))
+def _better_than_clus(policy: str) -> Callable[[PaperResults], Finding]:
+    return lambda paper: judge_some_below(pays_less(paper, _compared(paper), policy, "clus-ucb"))
 
 
-def _tlp_mean_poor(evidence: Evidence) -> Finding:
+def _tlp_mean_poor(paper: PaperResults) -> Finding:
     rivals = {
-        refresh: estimate(evidence.results[game].regret(0)[:, -1])
-        for refresh, game in evidence.programme.clock_rivals().items()
+        refresh: estimate(paper.final(experiment))
+        for refresh, experiment in paper.programme.clock_rivals().items()
     }
     readings = {}
-    for (clock, refresh), game in evidence.programme.clocks().items():
-        runs = [evidence.results[game].regret(0)[:, -1]]
-        if (clock, refresh, evidence.settings.a) == ("cluster", evidence.settings.refresh, 0.0):
+    for (clock, refresh), experiment in paper.programme.clocks().items():
+        runs = [paper.final(experiment)]
+        if (clock, refresh, paper.settings.a) == ("cluster", paper.settings.refresh, 0.0):
             # The figure has played the same with other rewards: ruin is rare, and every run counts.
-            runs.append(final(evidence, settings([TWO_LEVEL])[0], "tlp-mean"))
+            runs.append(final(paper, settings([TWO_LEVEL])[0], "tlp-mean"))
         readings[f"{_every(refresh)}, {clock} clock"] = (estimate(np.concatenate(runs)), rivals[refresh])
     return judge_poor(readings)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterbandits.families import as_family
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict
-from clusterbandits.paper.audit.program import closed_form, infimum, worst_arm_alone
+from clusterbandits.paper.audit.linear_program import closed_form, infimum, worst_arm_alone
 from clusterbandits.paper.audit.samples import (
     ROUNDING,
     Ladder,
@@ -156,14 +156,14 @@ LOWER_BOUND = (
         "Sections 2.1.1 and 2.2",
         "Divergences towards a larger mean are positive and finite; means lie in [0, 1], ends included.",
         "Compute the Bernoulli divergence on a grid that holds both ends.",
-        lambda _evidence: finite_divergence(np.linspace(0, 1, 21)),
+        lambda _: finite_divergence(np.linspace(0, 1, 21)),
     ),
     Claim(
         "term-depends-on-mates",
         "Section 3, remark 1",
         "An arm's exploration term depends on the means of the others in its cluster.",
         "Move the lowest mean a little and see whether the highest arm's term changes.",
-        lambda _evidence: mates_matter(
+        lambda _: mates_matter(
             [*suboptimal(paper_bounds()), *different(suboptimal(random_bounds("wide")), 100)]
         ),
     ),
@@ -172,35 +172,35 @@ LOWER_BOUND = (
         "Section 3, remark 2",
         "The clustered bound is always lower than the classical one.",
         "Compare them in the figures and in random problems with exact and wider widths.",
-        lambda _evidence: below_classical(everything()),
+        lambda _: below_classical(everything()),
     ),
     Claim(
         "optimal-cluster-classical",
         "Section 3, remark 3",
         "Arms of the optimal cluster pay the classical term: its structure makes no difference.",
         "Compute what their mates tell about them, b, in the figures and in random problems.",
-        lambda _evidence: optimal_cluster([one for one in everything() if not one.misled]),
+        lambda _: optimal_cluster([one for one in everything() if not one.misled]),
     ),
     Claim(
         "second-term-worst-arm",
         "Section 3, remark 4",
         "Where the second term is the minimum, only the worst arm of the cluster is pulled.",
         "Look at the solution of the linear program there.",
-        lambda _evidence: worst_arm_alone(programs()),
+        lambda _: worst_arm_alone(programs()),
     ),
     Claim(
         "loose-first-tight-second",
         "Section 3, remark 4",
         "Loose clusters tend to have the first term as the minimum, tight ones the second.",
         "Widen the figures' suboptimal clusters and random ones step by step, from 0.",
-        lambda _evidence: loose_and_tight(ladders()),
+        lambda _: loose_and_tight(ladders()),
     ),
     Claim(
         "first-term-common",
         "Section 3, remark 4",
         "On most instances the first term is the minimum.",
         "Count suboptimal clusters of the figures and of random problems.",
-        lambda _evidence: mostly_first(
+        lambda _: mostly_first(
             {
                 "clusters in the figures": suboptimal(paper_bounds()),
                 "random ones with exact widths": suboptimal(random_bounds("exact")),
@@ -213,34 +213,34 @@ LOWER_BOUND = (
         "Section 3, remark 5",
         "With width 1 a cluster's first term is the classical one, its second infinite.",
         "Compute both on a grid of means.",
-        lambda _evidence: no_knowledge(grids(1.0, equal=False)),
+        lambda _: no_knowledge(grids(1.0, equal=False)),
     ),
     Claim(
         "width-zero",
         "Section 3, remark 6",
         "With width 0 and equal means both terms are those of one arm.",
         "Compute both on a grid of means.",
-        lambda _evidence: one_arm_in_effect(grids(0.0, equal=True)),
+        lambda _: one_arm_in_effect(grids(0.0, equal=True)),
     ),
     Claim(
         "narrower-is-better",
         "Section 6",
         "A smaller width of a suboptimal cluster can only improve the bound.",
         "Widen the figures' suboptimal clusters and random ones step by step, from 0.",
-        lambda _evidence: narrower_is_better(ladders()),
+        lambda _: narrower_is_better(ladders()),
     ),
     Claim(
         "constraint-is-infimum",
         "Appendix, proof of Theorem 1",
         "The hardest bad instance raises one arm to the best mean, its mates only as far as needed.",
         "Search all bad instances of a cluster for the least evidence, with random numbers of pulls.",
-        lambda _evidence: infimum(programs()),
+        lambda _: infimum(programs()),
     ),
     Claim(
         "closed-form-solves-program",
         "Appendix, proof of Theorem 1",
         "The smaller of the two terms is the value of the linear program.",
         "Solve it by HiGHS for the figures' suboptimal clusters and 200 random ones.",
-        lambda _evidence: closed_form(programs()),
+        lambda _: closed_form(programs()),
     ),
 )

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
-from clusterbandits.paper.audit.decide import Cases, Estimate, apart, difference, estimate, listed, sort_cases
+from clusterbandits.paper.audit.claim import (
+    Cases,
+    Claim,
+    Estimate,
+    Finding,
+    Verdict,
+    by_cases,
+    difference,
+    estimate,
+    listed,
+    sort_cases,
+)
 from clusterbandits.paper.programme import MISLED, WIDE, WRONG_WIDTHS
 from clusterbandits.simulation.statistics import round_text, span
 from clusterbandits.tables import Table
@@ -19,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from clusterbandits.paper.branches import Setting
-    from clusterbandits.paper.evidence import Evidence
+    from clusterbandits.paper.figures import Setting
+    from clusterbandits.paper.results import PaperResults
     from clusterbandits.simulation.results import Result
 
     Floats = NDArray[np.float64]
@@ -82,45 +92,42 @@ def _rate_table(rates: Mapping[str, Measured]) -> Table:
     return Table(("case", "measured", "stated"), rows)
 
 
-def _far(evidence: Evidence) -> list[Setting]:
+def _far(paper: PaperResults) -> list[Setting]:
     return [
-        one
-        for one in evidence.played
-        if one.figure.number == WRONG_WIDTHS and one.widths not in {MISLED, WIDE}
+        one for one in paper.played if one.figure.number == WRONG_WIDTHS and one.widths not in {MISLED, WIDE}
     ]
 
 
-def _regret_rate(evidence: Evidence, setting: Setting, policy: str) -> Estimate:
-    result = evidence.results[evidence.programme.rates()[setting.widths, policy]]
+def _regret_rate(paper: PaperResults, setting: Setting, policy: str) -> Estimate:
+    result = paper.of[paper.programme.rates()[setting.widths, policy]]
     return estimate(per_log_n(result.regret(0), result))
 
 
-def _theorem_2(evidence: Evidence) -> Finding:
+def _theorem_2(paper: PaperResults) -> Finding:
     rates = {
-        one.name: Measured(_regret_rate(evidence, one, "clus-ucb"), one.bound.clus_ucb)
-        for one in _far(evidence)
+        one.name: Measured(_regret_rate(paper, one, "clus-ucb"), one.bound.clus_ucb) for one in _far(paper)
     }
     return judge_at_most(rates)
 
 
-def _theorem_1(evidence: Evidence) -> Finding:
+def _theorem_1(paper: PaperResults) -> Finding:
     rates = {
-        f"Clus-UCB in {one.name}": Measured(_regret_rate(evidence, one, "clus-ucb"), one.bound.lower)
-        for one in _far(evidence)
+        f"Clus-UCB in {one.name}": Measured(_regret_rate(paper, one, "clus-ucb"), one.bound.lower)
+        for one in _far(paper)
     }
     return judge_at_least(rates)
 
 
-def _kl_ucb_classical(evidence: Evidence) -> Finding:
-    one = _far(evidence)[0]
-    return judge_agreement({"KL-UCB": Measured(_regret_rate(evidence, one, "kl-ucb"), one.bound.classical)})
+def _kl_ucb_classical(paper: PaperResults) -> Finding:
+    one = _far(paper)[0]
+    return judge_agreement({"KL-UCB": Measured(_regret_rate(paper, one, "kl-ucb"), one.bound.classical)})
 
 
-def _pull_rates(evidence: Evidence) -> dict[str, Measured]:
+def _pull_rates(paper: PaperResults) -> dict[str, Measured]:
     """Return Clus-UCB's pulls per log n of every arm of a suboptimal cluster, with those predicted."""
     rates = {}
-    for one in _far(evidence):
-        result = evidence.results[evidence.programme.rates()[one.widths, "clus-ucb"]]
+    for one in _far(paper):
+        result = paper.of[paper.programme.rates()[one.widths, "clus-ucb"]]
         predicted = one.bound.clus_ucb_allocation
         for arm in np.flatnonzero(_in_suboptimal_cluster(one)).tolist():
             rate = estimate(per_log_n(result.pulls[0][:, :, arm].astype(float), result))
@@ -135,15 +142,15 @@ def _in_suboptimal_cluster(setting: Setting) -> NDArray[np.bool_]:
     return np.array([suboptimal[c] for c in bound.membership])
 
 
-def _expected_pulls(evidence: Evidence) -> Finding:
-    return judge_agreement(_pull_rates(evidence))
+def _expected_pulls(paper: PaperResults) -> Finding:
+    return judge_agreement(_pull_rates(paper))
 
 
-def _pull_ratios(evidence: Evidence) -> Finding:
+def _pull_ratios(paper: PaperResults) -> Finding:
     """Judge t₁ α₁ = t₂ α₂ in every suboptimal cluster, as a ratio to its first arm."""
     ratios = {}
-    for one in _far(evidence):
-        result = evidence.results[evidence.programme.rates()[one.widths, "clus-ucb"]]
+    for one in _far(paper):
+        result = paper.of[paper.programme.rates()[one.widths, "clus-ucb"]]
         first, *others = np.flatnonzero(_in_suboptimal_cluster(one)).tolist()
         alpha = one.suboptimal.alpha
         base = per_log_n(result.pulls[0][:, :, first].astype(float), result)
@@ -157,18 +164,18 @@ def _pull_ratios(evidence: Evidence) -> Finding:
 def ratio(above: Floats, below: Floats) -> Estimate:
     """Return the ratio of two means over the same runs, its error by the delta method."""
     value = float(above.mean() / below.mean())
-    spread = apart(above / above.mean(), below / below.mean(), paired=True)
+    spread = estimate(above / above.mean() - below / below.mean())
     return Estimate(value, abs(value) * spread.error, len(above))
 
 
-def _tlp_not_optimal(evidence: Evidence) -> Finding:
-    settings = [one for one in _far(evidence) if not one.bound.violated]
+def _tlp_not_optimal(paper: PaperResults) -> Finding:
+    settings = [one for one in _far(paper) if not one.bound.violated]
     rates = {
-        f"TLP-MEAN in {one.name}": Measured(_regret_rate(evidence, one, "tlp-mean"), one.bound.lower)
+        f"TLP-MEAN in {one.name}": Measured(_regret_rate(paper, one, "tlp-mean"), one.bound.lower)
         for one in settings
     }
-    games = [game for game in evidence.results if game.policy == "tlp-mean" and game.number == WRONG_WIDTHS]
-    best = [best_share(evidence.results[game]) for game in games]
+    chosen = [one for one in paper.of if one.policy == "tlp-mean" and one.number == WRONG_WIDTHS]
+    best = [best_share(paper.of[one]) for one in chosen]
     return judge_not_optimal(rates, np.concatenate(best))
 
 
@@ -190,12 +197,12 @@ def judge_not_optimal(rates: Mapping[str, Measured], best: Floats) -> Finding:
     return Finding(verdict, told, _rate_table(rates))
 
 
-def _small_constant_suffices(evidence: Evidence) -> Finding:
+def _small_constant_suffices(paper: PaperResults) -> Finding:
     """Judge that a = 5 is worth its price: it is not, where a = 0 pays less."""
-    games = evidence.programme.constants()
+    experiments = paper.programme.constants()
     regrets = {
-        one.name: [estimate(evidence.results[games[one.widths, a]].regret(0)[:, -1]) for a in (0.0, 5.0)]
-        for one in _far(evidence)
+        one.name: [estimate(paper.final(experiments[one.widths, a])) for a in (0.0, 5.0)]
+        for one in _far(paper)
     }
     signs = {name: difference(zero, five).sign(len(regrets)) for name, (zero, five) in regrets.items()}
     cases = sort_cases(signs, wanted=1)
@@ -204,18 +211,18 @@ def _small_constant_suffices(evidence: Evidence) -> Finding:
     return Finding(by_cases(*cases), told, Table(("case", "a = 0", "a = 5"), rows))
 
 
-def _stretch(evidence: Evidence) -> str:
-    settings = evidence.settings
+def _stretch(paper: PaperResults) -> str:
+    settings = paper.settings
     return f"{round_text(settings.far_horizon // 10**4)} to {round_text(settings.far_horizon)} rounds"
 
 
 _RATE = "(a = 0, exact indices) over the last four decades of runs 10,000 times as long as the figure's"
 
 
-def _claim(key: str, where: str, says: str, test: str, check: Callable[[Evidence], Finding]) -> Claim:
-    def measured(evidence: Evidence) -> Finding:
-        found = check(evidence)
-        return replace(found, measured=f"From {_stretch(evidence)}. {found.measured}")
+def _claim(key: str, where: str, says: str, test: str, check: Callable[[PaperResults], Finding]) -> Claim:
+    def measured(paper: PaperResults) -> Finding:
+        found = check(paper)
+        return replace(found, measured=f"From {_stretch(paper)}. {found.measured}")
 
     return Claim(key, where, says, test, measured, figures=(WRONG_WIDTHS,))
 

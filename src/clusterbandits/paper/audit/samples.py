@@ -12,7 +12,7 @@ from clusterbandits.bounds import ClusterBound, RegretBound, regret_bound
 from clusterbandits.generators import random_instance
 from clusterbandits.instance import Instance
 from clusterbandits.paper.audit.claim import Verdict, by_cases
-from clusterbandits.paper.branches import settings
+from clusterbandits.paper.figures import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterbandits.paper.audit.claim import Claim, Finding, Verdict, by_cases
+from clusterbandits.paper.audit.claim import (
+    Claim,
+    Estimate,
+    Finding,
+    Verdict,
+    by_cases,
+    difference,
+    estimate,
+    listed,
+    sort_cases,
+)
 from clusterbandits.paper.audit.comparisons import TENTH, final, judge_all_below, pays_less
-from clusterbandits.paper.audit.decide import Estimate, apart, difference, estimate, listed, sort_cases
 from clusterbandits.paper.programme import MISLED, TRUE, WRONG_WIDTHS
 from clusterbandits.tables import Table
 
@@ -18,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from clusterbandits.paper.branches import Setting
-    from clusterbandits.paper.evidence import Evidence
+    from clusterbandits.paper.figures import Setting
+    from clusterbandits.paper.results import PaperResults
     from clusterbandits.simulation.results import Result
 
     Floats = NDArray[np.float64]
@@ -88,32 +97,30 @@ def judge_harmless(pairs: Mapping[str, tuple[Estimate, Estimate]]) -> Finding:
     return Finding(by_cases(*cases), told, Table(("case", "exact", "refreshed every 50"), rows))
 
 
-def _over_estimated(evidence: Evidence) -> Finding:
-    chosen = [one for one in evidence.played if is_over_estimated(one)]
-    return judge_all_below(pays_less(evidence, chosen, "clus-ucb", "kl-ucb"))
+def _over_estimated(paper: PaperResults) -> Finding:
+    chosen = [one for one in paper.played if is_over_estimated(one)]
+    return judge_all_below(pays_less(paper, chosen, "clus-ucb", "kl-ucb"))
 
 
-def _best_cluster_suffices(evidence: Evidence) -> Finding:
+def _best_cluster_suffices(paper: PaperResults) -> Finding:
     return judge_all_below(
         {
-            one.name: apart(
-                final(evidence, one, "clus-ucb"), (1 + TENTH) * final(evidence, one, "kl-ucb"), paired=True
-            )
-            for one in evidence.played
+            one.name: estimate(final(paper, one, "clus-ucb") - (1 + TENTH) * final(paper, one, "kl-ucb"))
+            for one in paper.played
             if not one.bound.misled
         }
     )
 
 
-def _best_cluster_needed(evidence: Evidence) -> Finding:
-    chosen = [one for one in evidence.played if one.bound.misled]
-    return judge_all_below(pays_less(evidence, chosen, "kl-ucb", "clus-ucb"))
+def _best_cluster_needed(paper: PaperResults) -> Finding:
+    chosen = [one for one in paper.played if one.bound.misled]
+    return judge_all_below(pays_less(paper, chosen, "kl-ucb", "clus-ucb"))
 
 
-def _uniformly_good(evidence: Evidence) -> Finding:
+def _uniformly_good(paper: PaperResults) -> Finding:
     growths = {
-        one.name: growth(evidence.results[evidence.programme.figure(one.figure, one.widths)["clus-ucb"]])
-        for one in evidence.played
+        one.name: growth(paper.of[paper.programme.figure(one.figure, one.widths)["clus-ucb"]])
+        for one in paper.played
         if not one.bound.violated
     }
     return judge_slow(growths)
@@ -128,26 +135,24 @@ def judge_slow(growths: Mapping[str, Estimate]) -> Finding:
     return Finding(by_cases(*cases), told, Table(("case", "exponent"), rows))
 
 
-def _smaller_helps(evidence: Evidence) -> Finding:
-    by_widths = {(one.figure.number, one.widths): one for one in evidence.played}
+def _smaller_helps(paper: PaperResults) -> Finding:
+    by_widths = {(one.figure.number, one.widths): one for one in paper.played}
     steps = [
         ("Figure 7 after 6", (6, (0.02, 0.02)), (7, (0.0, 0.02))),
         ("Figure 8, 0.1 after 0.4", (8, (0.4, 0.7)), (8, (0.1, 0.7))),
     ]
     differences = {
-        name: apart(
-            final(evidence, by_widths[narrow], "clus-ucb"),
-            final(evidence, by_widths[wide], "clus-ucb"),
-            paired=True,
+        name: estimate(
+            final(paper, by_widths[narrow], "clus-ucb") - final(paper, by_widths[wide], "clus-ucb")
         )
         for name, wide, narrow in steps
     }
     return judge_all_below(differences)
 
 
-def _misled(evidence: Evidence) -> Finding:
-    games = evidence.programme.readings()
-    results = {_reading(*reading): evidence.results[game] for reading, game in games.items()}
+def _misled(paper: PaperResults) -> Finding:
+    experiments = paper.programme.readings()
+    results = {_reading(*reading): paper.of[experiment] for reading, experiment in experiments.items()}
     return judge_linear(
         {name: growth(result) for name, result in results.items()},
         {name: estimate(result.regret(0)[:, -1]) for name, result in results.items()},
@@ -159,11 +164,11 @@ def _reading(refresh: int, leader: str, a: float) -> str:
     return f"{every}, {'all arms' if leader == 'clustered' else 'c_max plain'}, a = {a:g}"
 
 
-def _refresh_harmless(evidence: Evidence) -> Finding:
-    programme = evidence.programme
+def _refresh_harmless(paper: PaperResults) -> Finding:
+    programme = paper.programme
     clus, plain, clocks = programme.readings(), programme.plain_readings(), programme.clocks()
     true = programme.true_widths()
-    games = {
+    experiments = {
         f"Clus-UCB in Figure 8 {list(TRUE)}": (true[1], true[50]),
         "KL-UCB in Figure 8": (plain[1, 0.0], plain[50, 0.0]),
         f"Clus-UCB in Figure 8 {list(MISLED)}": (clus[1, "clustered", 0.0], clus[50, "clustered", 0.0]),
@@ -172,10 +177,10 @@ def _refresh_harmless(evidence: Evidence) -> Finding:
     return judge_harmless(
         {
             name: (
-                estimate(evidence.results[exact].regret(0)[:, -1]),
-                estimate(evidence.results[batched].regret(0)[:, -1]),
+                estimate(paper.final(exact)),
+                estimate(paper.final(batched)),
             )
-            for name, (exact, batched) in games.items()
+            for name, (exact, batched) in experiments.items()
         }
     )
 

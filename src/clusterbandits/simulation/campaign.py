@@ -1,0 +1,273 @@
+"""Campaigns: many planned simulations, run in blocks as workers become free, and resumed from their stores.
+
+``simulate``, the paper, studies and advice all run their simulations here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.simulation.results import Result
+from clusterbandits.validate import Described, invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from pathlib import Path
+
+    from clusterbandits.simulation.executors import Workers
+    from clusterbandits.simulation.plan import Block, Plan, Played
+    from clusterbandits.simulation.store import Store
+
+    #: Called several times per second with the progress of a campaign.
+    Listener = Callable[["Progress"], None]
+
+#: Blocks per policy, in which its runs are simulated and stored.
+PIECES = 16
+#: Seconds between two reports of progress.
+_INTERVAL = 0.1
+
+
+class Progress(NamedTuple):
+    """How far a campaign has come; ``seconds`` since its start."""
+
+    runs_done: int
+    runs: int
+    rounds_done: int
+    rounds: int
+    seconds: float
+    #: The runs done that were read from stores of earlier calls.
+    reused: int = 0
+    #: The runs under way, each counted by the share of its rounds that is done.
+    under_way: float = 0.0
+    #: The name of the simulation under way; empty where all are finished.
+    doing: str = ""
+    #: Seconds that it has waited for its first round, as it does while its policy is compiled.
+    idle: float = 0.0
+
+
+class Simulation:
+    """A planned simulation and the runs it has so far, in memory and in its store; see ``open_simulation``.
+
+    ``pieces`` is the number of blocks per policy; no bit of the result depends on it. Progress calls it
+    ``name``; the caller may know it by any ``key``.
+    """
+
+    def __init__(
+        self, plan: Plan, store: Store | None, pieces: int = PIECES, *, name: str = "", key: Any = None
+    ) -> None:
+        self.plan, self.name, self.key, self._store = plan, name, key, store
+        # Read before anything of the plan's size is allocated: a damaged plan may ask for too much.
+        stored = {} if store is None else store.load()
+        shape = (len(plan.policies), plan.runs, len(plan.checkpoints), len(plan.instance.arms))
+        self._pulls = np.zeros(shape, dtype=np.int64)
+        self._alarms = tuple(
+            np.zeros((plan.runs, len(policy.clusters.widths)), dtype=np.int64) for policy in plan.policies
+        )
+        self._done = np.zeros(shape[:2], dtype=np.bool_)
+        for block, played in stored.items():
+            self._write(block, played)
+        self.missing = plan.blocks(pieces, self._done)
+        #: The number of runs, of those that the store had already, and of those that are done.
+        self.runs = int(self._done.size)
+        self.reused = self.runs_done = int(self._done.sum())
+        self._rounds_done = self.runs_done * plan.horizon
+        self._lock = threading.Lock()
+        self._start = time.monotonic()
+
+    def add(self, block: Block, played: Played, *, rounds_counted: bool) -> None:
+        """Take in a finished block."""
+        if self._store is not None:
+            self._store.save(block, played)
+        self._write(block, played)
+        self.runs_done += block.runs
+        if not rounds_counted:
+            self.add_rounds(block.runs * self.plan.horizon)
+
+    def add_rounds(self, rounds: int) -> None:
+        """Count rounds of a run under way, from any thread."""
+        with self._lock:
+            self._rounds_done += rounds
+
+    def _write(self, block: Block, played: Played) -> None:
+        runs = slice(block.first, block.first + block.runs)
+        self._pulls[block.policy, runs] = played.pulls
+        self._alarms[block.policy][runs] = played.alarms
+        self._done[block.policy, runs] = True
+
+    @property
+    def complete(self) -> bool:
+        """Whether no run is missing."""
+        return bool(self._done.all())
+
+    def result(self, owner: str = "simulate") -> Result:
+        """Return the runs that every policy has finished."""
+        runs = np.flatnonzero(self._done.all(axis=0))
+        if not runs.size:
+            raise invalid("store", owner, "a folder with a run that every policy finished", Described("none"))
+        plan = self.plan
+        return Result(
+            plan.instance,
+            plan.labels,
+            np.array(plan.checkpoints, dtype=np.int64),
+            self._pulls if runs.size == plan.runs else self._pulls[:, runs],
+            runs,
+            alarm_rounds=tuple(rounds[runs] for rounds in self._alarms),
+            seed=plan.seed,
+            paired=plan.paired,
+        )
+
+    def finished_result(self) -> Result | None:
+        """Return the runs that every policy has finished, or None where there are none yet."""
+        return self.result() if self._done.all(axis=0).any() else None
+
+    def progress(self) -> Progress:
+        """Return how far this simulation has come."""
+        with self._lock:
+            rounds, seconds = self._rounds_done, time.monotonic() - self._start
+        under_way = rounds / self.plan.horizon - self.runs_done
+        total, idle = self.runs * self.plan.horizon, 0.0 if rounds else seconds
+        return Progress(
+            self.runs_done, self.runs, rounds, total, seconds, self.reused, under_way, self.name, idle
+        )
+
+
+def open_simulation(
+    plan: Plan, folder: Path | None = None, pieces: int = PIECES, *, name: str = "", key: Any = None
+) -> Simulation:
+    """Return a simulation with the runs that a folder has; runs it lacks are added to it as they finish.
+
+    Without a folder, runs are kept in memory alone. A folder that other sources, versions or machines began
+    is only read: adding runs to it is refused.
+    """
+    if folder is None:
+        return Simulation(plan, None, pieces, name=name, key=key)
+    from clusterbandits.simulation.store import begin_store
+
+    store = begin_store(folder, plan, pieces)
+    simulation = Simulation(plan, store, store.pieces, name=name, key=key)
+    if simulation.missing:
+        store.check_fingerprint()
+    return simulation
+
+
+class Campaign:
+    """Simulations that are run together, in blocks, as workers become free.
+
+    Parameters
+    ----------
+    simulations
+        The simulations; they are asked for as there is room for them, so there may be thousands.
+    workers
+        Where blocks are simulated.
+    listener
+        Called several times per second with a ``Progress`` of the whole campaign.
+    runs, rounds
+        Those of all simulations; known beforehand, as simulations come one by one.
+    """
+
+    def __init__(
+        self,
+        simulations: Iterable[Simulation],
+        workers: Workers,
+        listener: Listener | None = None,
+        *,
+        runs: int,
+        rounds: int = 0,
+    ) -> None:
+        self._simulations, self._workers, self._listener = simulations, workers, listener
+        self.runs, self._rounds = runs, rounds
+        #: The runs that were read from stores of earlier calls.
+        self.reused = 0
+        self._runs_done, self._rounds_done = 0, 0
+        self._open: list[Simulation] = []
+        self._waiting: dict[Future[Played], tuple[Simulation, Block]] = {}
+        self._start = time.monotonic()
+
+    def finished(self) -> Generator[Simulation, None, None]:
+        """Run all simulations and yield each one when it is complete.
+
+        However the generator ends, workers stop and finished blocks are kept. Close it where the code that
+        uses it may raise.
+        """
+        try:
+            blocks = self._blocks()
+            coming: tuple[Simulation, Block | None] | None = next(blocks, None)
+            while coming or self._waiting:
+                while coming and len(self._waiting) < self._workers.room:
+                    simulation, block = coming
+                    if block is None:
+                        yield self._close(simulation)
+                    else:
+                        self._waiting[self._workers.submit(simulation, block)] = simulation, block
+                    coming = next(blocks, None)
+                self._report()
+                yield from self._add_finished()
+            self._report()
+        finally:
+            self._workers.stop(self._waiting)
+            self._rescue()
+
+    def _blocks(self) -> Iterator[tuple[Simulation, Block | None]]:
+        """Return each missing block with its simulation, and None for a simulation that is complete."""
+        for simulation in self._simulations:
+            self._open.append(simulation)
+            self.reused += simulation.reused
+            if not simulation.missing:
+                yield simulation, None
+            for block in simulation.missing:
+                yield simulation, block
+
+    def _add_finished(self) -> Iterator[Simulation]:
+        """Wait a moment for blocks and add them; return the simulations that are complete by that."""
+        done, _ = wait(self._waiting, timeout=_INTERVAL, return_when=FIRST_COMPLETED)
+        # A failed block ends the campaign: the others are kept first.
+        for future in sorted(done, key=_failed):
+            simulation, block = self._waiting[future]
+            simulation.add(block, future.result(), rounds_counted=self._workers.counts_rounds)
+            del self._waiting[future]
+            if simulation.complete:
+                yield self._close(simulation)
+
+    def _close(self, simulation: Simulation) -> Simulation:
+        self._open.remove(simulation)
+        self._runs_done += simulation.runs
+        self._rounds_done += simulation.runs * simulation.plan.horizon
+        return simulation
+
+    def _rescue(self) -> None:
+        """Keep finished blocks, whatever ended the campaign: an interruption or a failure."""
+        for future, (simulation, block) in self._waiting.items():
+            if future.done() and not _failed(future):
+                # A block that cannot be written must not hide the first error.
+                with contextlib.suppress(ClusterBanditsError):
+                    simulation.add(block, future.result(), rounds_counted=self._workers.counts_rounds)
+
+    def _report(self) -> None:
+        if self._listener is not None:
+            self._listener(self.progress())
+
+    def progress(self) -> Progress:
+        """Return how far the campaign has come."""
+        parts = [simulation.progress() for simulation in self._open]
+        return Progress(
+            self._runs_done + sum(part.runs_done for part in parts),
+            self.runs,
+            self._rounds_done + sum(part.rounds_done for part in parts),
+            self._rounds,
+            time.monotonic() - self._start,
+            self.reused,
+            sum(part.under_way for part in parts),
+            parts[0].doing if parts else "",
+            parts[0].idle if parts else 0.0,
+        )
+
+
+def _failed(future: Future[Played]) -> bool:
+    return future.cancelled() or future.exception() is not None

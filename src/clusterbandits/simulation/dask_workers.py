@@ -1,0 +1,297 @@
+"""A Dask cluster as an executor: its workers return the same bits as this machine, or are refused."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import pickle
+import re
+import threading
+import uuid
+import warnings
+from concurrent import futures
+from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.fingerprint import differing, fingerprint
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
+
+    from distributed import Client
+
+R = TypeVar("R")
+
+_ADDRESS = re.compile(r"(?:tcp|tls)://(?:[\w.-]+|\[[\da-fA-F:.]+\]):(\d{1,5})")
+#: Seconds in which workers send their fingerprint; one that is too busy is checked by its first task.
+_INTRODUCTION = 30.0
+#: Seconds between looks for a first worker, and seconds for a scheduler to say goodbye.
+_LOOK, _FAREWELL = 0.2, 2.0
+#: Seconds for coroutines that still run to end, before they are left behind.
+_LAST_SECONDS = 5.0
+
+
+class WorkersError(ClusterBanditsError):
+    """Dask workers that cannot be reached, went away, or would return other bits."""
+
+
+@contextlib.contextmanager
+def dask_executor(
+    address: str, *, patience: float = 10.0, waiting: Callable[[], None] | None = None
+) -> Iterator[Executor]:
+    """Provide an executor that simulates on the Dask cluster at an address; the cluster keeps running.
+
+    If a worker dies, others simulate its runs again. Before the first run and in every task, workers are
+    compared with this process: one that could return other bits is refused by name.
+
+    Parameters
+    ----------
+    address
+        The address of the scheduler, as ``"tcp://HOST:PORT"``, or ``tls://`` where Dask is configured for it.
+    patience
+        Seconds in which the scheduler must answer.
+    waiting
+        Called once if the cluster has no worker yet; the executor waits for the first one.
+
+    Raises
+    ------
+    WorkersError
+        If no scheduler answers or a worker is refused; from a future, if workers keep dying over the same
+        task or the scheduler goes away.
+
+    Examples
+    --------
+    >>> import clusterbandits as cb
+    >>> from distributed import LocalCluster
+    >>> instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+    >>> here = cb.simulate(instance, "kl-ucb", 1000, runs=8)
+    >>> cluster = LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=None)
+    >>> with cluster, dask_executor(cluster.scheduler_address) as executor:
+    ...     there = cb.simulate(instance, "kl-ucb", 1000, runs=8, executor=executor)
+    >>> bool((here.pulls == there.pulls).all())
+    True
+    """
+    _check_address(address)
+    _check_installed(address)
+    with _quiet_dask(), EventLoop() as loop:
+        client = loop.run(_connected(address, patience))
+        executor = DaskExecutor(loop, client, address)
+        try:
+            try:
+                loop.run(_first_worker(client, waiting))
+                loop.run(_check_workers(client))
+            except OSError:
+                raise _lost(address) from None
+            yield executor
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+            loop.run(_close(client))
+
+
+class EventLoop:
+    """An event loop in a thread of its own, which ends with the block that opened it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        # Errors of coroutines that nobody waits for are of no interest.
+        self._loop.set_exception_handler(lambda *_: None)
+        self._thread = threading.Thread(target=self._turn, name="clusterbandits-loop", daemon=True)
+        self._stop = asyncio.Event()
+
+    def __enter__(self) -> EventLoop:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(_LAST_SECONDS)
+
+    def start(self, coroutine: Coroutine[Any, Any, R]) -> Future[R]:
+        """Begin a coroutine in the loop; cancelling the future cancels it there."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        """Wait for a coroutine in the loop; Ctrl-C cancels it there."""
+        future = self.start(coroutine)
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+    def _turn(self) -> None:
+        # A runner cancels the coroutines that are left when it ends.
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._until_stopped())
+
+    async def _until_stopped(self) -> None:
+        await self._stop.wait()
+
+
+class DaskExecutor(Executor):
+    """Submits to a Dask client; the cluster forgets cancelled tasks unless they have started."""
+
+    def __init__(self, loop: EventLoop, client: Client, address: str) -> None:
+        self._loop, self._client, self._address = loop, client, address
+        self._pending: set[Future[Any]] = set()
+        self._closed = False
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        """Call ``fn(*args, **kwargs)`` on a worker."""
+        if self._closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        job = _Job(fingerprint(), pickle.dumps((fn, args, kwargs)))
+        future: Future[R] = self._loop.start(self._call(pickle.dumps(job)))
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Accept no more tasks; the cluster keeps running."""
+        self._closed = True
+        pending = list(self._pending)
+        if cancel_futures:
+            for future in pending:
+                future.cancel()
+        if wait:
+            futures.wait(pending)
+
+    async def _call(self, job: bytes) -> Any:
+        from distributed import CancelledError, KilledWorker
+
+        task = self._client.submit(pickle.loads, job, key=f"clusterbandits-{uuid.uuid4()}")
+        try:
+            return await task
+        except ImportError as error:
+            raise _not_importable("A Dask worker", error) from None
+        except KilledWorker as killed:
+            count = killed.allowed_failures + 1
+            raise WorkersError(
+                f"A Dask worker must live to finish what it plays. Got {count} that died over the same "
+                "runs; each may need more memory."
+            ) from None
+        except CancelledError:
+            raise _lost(self._address) from None
+        finally:
+            task.release()
+
+
+class _Job(NamedTuple):
+    """A call that is made when it is unpickled.
+
+    A worker that cannot import a function would die while reading the task; this way, reading is part of the
+    task, and the scheduler needs nothing but Dask.
+    """
+
+    expected: Mapping[str, str]
+    call: bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return call_alike, (self.expected, self.call)
+
+
+def call_alike(expected: Mapping[str, str], call: bytes) -> Any:
+    """Make a pickled call if this worker returns the same bits as the caller: it may have joined late."""
+    from distributed import get_worker
+
+    _check_alike(expected, get_worker().address, fingerprint())
+    function, args, kwargs = pickle.loads(call)
+    return function(*args, **kwargs)
+
+
+def _lost(address: str) -> WorkersError:
+    return WorkersError(
+        f"The Dask scheduler at '{address}' must stay until all is played. Got a lost connection instead."
+    )
+
+
+def _not_importable(worker: str, error: Exception) -> WorkersError:
+    return WorkersError(f"{worker} must have all it is to play with installed. Got '{error}' instead.")
+
+
+def _check_alike(expected: Mapping[str, str], worker: str, found: Mapping[str, str]) -> None:
+    names = differing(expected, found)
+    if names:
+        wanted, given = (
+            ", ".join(f"{name} {one.get(name, 'none')}" for name in names) for one in (expected, found)
+        )
+        raise WorkersError(
+            f"The Dask worker at '{worker}' must have {wanted}, or its bits could differ. "
+            f"Got {given} instead."
+        )
+
+
+def _check_address(address: object) -> None:
+    match = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
+    if match is None or not 0 < int(match[1]) < 2**16:
+        raise invalid("address", "dask_executor", "that of a scheduler, as tcp://HOST:PORT", address)
+
+
+def _check_installed(address: str) -> None:
+    try:
+        import distributed  # noqa: F401
+    except ModuleNotFoundError:
+        allowed = "left out where Dask is not installed; pip install 'clusterbandits[dask]' does that"
+        raise invalid("address", "dask_executor", allowed, address) from None
+
+
+async def _connected(address: str, patience: float) -> Client:
+    from distributed import Client
+
+    options = {"asynchronous": True, "set_as_default": False, "name": "clusterbandits"}
+    client = Client(address, timeout=patience, **options)
+    # Any answer of another program; versions that Dask warns of are refused later, if they matter.
+    with warnings.catch_warnings(action="ignore"), contextlib.suppress(Exception):
+        return await asyncio.wait_for(client, patience)
+    await _close(client)
+    del client
+    gc.collect()  # Dask would later warn of a connection that was left open.
+    raise WorkersError(
+        f"A Dask scheduler must answer at '{address}' within {patience:g} seconds. "
+        "Got no such answer instead."
+    )
+
+
+async def _close(client: Client) -> None:
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(client.close(), _FAREWELL)
+
+
+async def _first_worker(client: Client, waiting: Callable[[], None] | None) -> None:
+    told = False
+    while not await client.nthreads():
+        if not told and waiting is not None:
+            waiting()
+        told = True
+        await asyncio.sleep(_LOOK)
+
+
+async def _check_workers(client: Client) -> None:
+    """Compare all present workers with this process."""
+    try:
+        answers = await asyncio.wait_for(client.run(fingerprint, on_error="return"), _INTRODUCTION)
+    except TimeoutError:
+        return
+    for worker, found in sorted(answers.items()):
+        if isinstance(found, OSError):
+            continue  # It went away.
+        if isinstance(found, Exception):
+            raise _not_importable(f"The Dask worker at '{worker}'", found)
+        _check_alike(fingerprint(), worker, found)
+
+
+@contextlib.contextmanager
+def _quiet_dask() -> Iterator[None]:
+    """Silence the loggers of Dask: what matters becomes one sentence."""
+    known = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+    loggers = {one: one.level for one in known if one.name.partition(".")[0] in {"distributed", "tornado"}}
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in loggers.items():
+            logger.setLevel(level)

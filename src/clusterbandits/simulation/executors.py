@@ -1,0 +1,96 @@
+"""Where blocks of runs are simulated: threads of this process, or any executor, on other machines too."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol
+
+from clusterbandits.simulation.runs import play_block, play_runs
+from clusterbandits.validate import invalid, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clusterbandits.simulation.campaign import Simulation
+    from clusterbandits.simulation.plan import Block, Played
+
+
+class Workers(Protocol):
+    """Simulate blocks of runs."""
+
+    #: Whether rounds are counted while they are simulated, or only when their block is finished.
+    counts_rounds: bool
+    #: The number of blocks to submit at a time.
+    room: int
+
+    def submit(self, simulation: Simulation, block: Block) -> Future[Played]:
+        """Start to simulate a block."""
+
+    def stop(self, futures: Iterable[Future[Played]]) -> None:
+        """Stop as soon as possible; finished blocks stay finished."""
+
+
+class Threads:
+    """Threads of this process: kernels release the GIL, so each thread can use one core."""
+
+    counts_rounds = True
+
+    def __init__(self, workers: int) -> None:
+        self.room = 4 * workers
+        self._stopped = threading.Event()
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="clusterbandits")
+
+    def submit(self, simulation: Simulation, block: Block) -> Future[Played]:
+        """Start to simulate a block."""
+
+        def watch(rounds: int) -> None:
+            if self._stopped.is_set():
+                raise InterruptedError
+            simulation.add_rounds(rounds)
+
+        return self._pool.submit(play_runs, simulation.plan, block, watch)
+
+    def stop(self, futures: Iterable[Future[Played]]) -> None:
+        """Stop within the few milliseconds after which a kernel returns."""
+        del futures
+        self._stopped.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Remote:
+    """An executor of the caller: it receives the plan as text and numbers, so it can be on other machines."""
+
+    counts_rounds = False
+    room = 512
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._last: tuple[Simulation, str] | None = None
+
+    def submit(self, simulation: Simulation, block: Block) -> Future[Played]:
+        """Start to simulate a block."""
+        # Blocks of one simulation come one after the other: only the last plan's text is kept.
+        if self._last is None or self._last[0] is not simulation:
+            self._last = simulation, simulation.plan.to_json()
+        return self._executor.submit(play_block, self._last[1], block)
+
+    def stop(self, futures: Iterable[Future[Played]]) -> None:
+        """Cancel what has not started; the executor itself belongs to the caller and keeps running."""
+        for future in futures:
+            future.cancel()
+
+
+def workers_of(workers: object, executor: object, owner: str) -> Workers:
+    """Return the given executor, or else threads: by default one per core."""
+    threads = _cores() if workers is None else whole("workers", owner, workers, least=1, most=1024)
+    if executor is None:
+        return Threads(threads)
+    if not isinstance(executor, Executor):
+        raise invalid("executor", owner, "a concurrent.futures.Executor", executor)
+    return Remote(executor)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

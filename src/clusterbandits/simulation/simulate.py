@@ -1,0 +1,206 @@
+"""The public call: simulate policies in independent runs, with the same bits for any number of workers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterbandits.errors import SimulationInterrupted
+from clusterbandits.families.family import MOST_COUNT
+from clusterbandits.instance import paired_clusters
+from clusterbandits.limits import LARGEST_SEED, MOST_RUNS
+from clusterbandits.policies import Policy, policy
+from clusterbandits.simulation.campaign import Campaign, Simulation, open_simulation
+from clusterbandits.simulation.checkpoints import read_checkpoints
+from clusterbandits.simulation.executors import workers_of
+from clusterbandits.simulation.plan import Plan
+from clusterbandits.validate import Described, check_numbers, invalid, is_list, truth, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Executor
+
+    from clusterbandits.clusters import Clusters
+    from clusterbandits.families import Family
+    from clusterbandits.instance import Instance
+    from clusterbandits.simulation.campaign import Listener
+    from clusterbandits.simulation.results import Result
+
+
+def simulate(
+    instance: Instance,
+    policies: object,
+    horizon: float,
+    runs: int = 48,
+    seed: int = 0,
+    *,
+    clusters: Clusters | None = None,
+    workers: int | None = None,
+    checkpoints: object = None,
+    executor: Executor | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: Listener | None = None,
+    paired: bool = False,
+    stepwise: bool = False,
+) -> Result:
+    """Simulate policies on an instance in independent runs, exactly.
+
+    Parameters
+    ----------
+    instance
+        The environment: true means and reward family.
+    policies
+        A policy or a list of them; names such as ``"clus-ucb:a=5"`` are given ``clusters``.
+    horizon
+        The number of rounds, 10¹⁵ at most. Rounds in which the choice is certain are simulated in one step,
+        so the cost grows far slower.
+    runs
+        The number of independent runs.
+    seed
+        Decides all randomness, together with the run and the policy's label.
+    clusters
+        What policies given by name know; by default the instance's groups with their true spans.
+    workers
+        Threads; by default one per core. The result does not depend on it.
+    checkpoints
+        Rounds at which pulls are recorded: by default ten per decade, log-spaced, with round 1 and the
+        horizon; a number of log-spaced rounds; or the rounds.
+    executor
+        Any ``concurrent.futures.Executor`` to use instead of threads.
+    store
+        A folder that keeps runs as they finish and from which an interrupted simulation continues.
+    progress
+        Called several times per second with a ``Progress``.
+    paired
+        Give all policies of a run the same rewards: pull i of an arm has the same reward for each of them,
+        for the first 65,536 pulls of every arm (with more than 16 arms: a million in all). Later rewards, in
+        which policies hardly differ, are each policy's own.
+    stepwise
+        Choose in every round. The distribution of the result is the same; it only takes longer.
+
+    Raises
+    ------
+    SimulationInterrupted
+        On Ctrl-C, a KeyboardInterrupt that carries what is done as ``result``.
+
+    Examples
+    --------
+    >>> from clusterbandits import Instance
+    >>> instance = Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+    >>> result = simulate(instance, ["kl-ucb", "clus-ucb"], horizon=10**4, runs=8, seed=1)
+    >>> result
+    <Result: kl-ucb, clus-ucb, 8 runs of 1e4 rounds>
+    >>> result.regret("clus-ucb").shape, result.checkpoints[[0, -1]].tolist()
+    ((8, 38), [1, 10000])
+    """
+    plan = plan_of(
+        instance,
+        policies,
+        {
+            "horizon": horizon,
+            "runs": runs,
+            "seed": seed,
+            "checkpoints": checkpoints,
+            "paired": paired,
+            "stepwise": stepwise,
+        },
+        clusters,
+    )
+    chosen = workers_of(workers, executor, "simulate")
+    if progress is not None and not callable(progress):
+        raise invalid("progress", "simulate", "a function of a Progress", progress)
+    one = open_simulation(plan, None if store is None else _folder(store, "simulate"))
+    campaign = Campaign([one], chosen, progress, runs=one.runs, rounds=one.runs * plan.horizon)
+    try:
+        for _ in campaign.finished():
+            pass
+    except KeyboardInterrupt:
+        raise SimulationInterrupted(one.finished_result()) from None
+    return one.result()
+
+
+def load_result(store: str | os.PathLike[str]) -> Result:
+    """Return the result that a folder holds: the runs that every policy has finished.
+
+    Parameters
+    ----------
+    store
+        The folder given to ``simulate`` as ``store``.
+    """
+    from clusterbandits.simulation.store import read_store
+
+    kept = read_store(_folder(store, "load_result"))
+    return Simulation(kept.plan, kept).result("load_result")
+
+
+def _folder(store: object, owner: str) -> Path:
+    if not isinstance(store, str | os.PathLike) or not os.fspath(store) or "\0" in str(store):
+        raise invalid("store", owner, "the path of a folder", store)
+    return Path(store)
+
+
+def plan_of(
+    instance: Instance, policies: object, settings: Mapping[str, object], clusters: Clusters | None = None
+) -> Plan:
+    """Return the plan of a simulation, checked: nothing behind it checks its values again.
+
+    ``settings`` are the horizon, runs, seed, checkpoints, paired and stepwise of ``simulate``, by name.
+    """
+    horizon = whole("horizon", "simulate", settings["horizon"], least=1)
+    learners = _policies(instance, policies, clusters, horizon)
+    family, best = instance.family, instance.best_mean
+    if family.counts and horizon * best > MOST_COUNT:
+        raise invalid(
+            "horizon", "simulate", f"at most {MOST_COUNT / best:.3g} for a mean of {best:g}", horizon
+        )
+    runs = whole("runs", "simulate", settings["runs"], least=1, most=MOST_RUNS)
+    checkpoints = read_checkpoints(settings["checkpoints"], horizon)
+    check_numbers("simulate", len(learners), runs, len(checkpoints), len(instance.arms))
+    return Plan(
+        instance=instance,
+        policies=learners,
+        horizon=horizon,
+        runs=runs,
+        seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),
+        checkpoints=checkpoints,
+        paired=truth("paired", "simulate", settings["paired"]),
+        stepwise=truth("stepwise", "simulate", settings["stepwise"]),
+    )
+
+
+def _policies(
+    instance: Instance, given: object, clusters: Clusters | None, horizon: int
+) -> tuple[Policy, ...]:
+    """Return copies of policies for a horizon; they must be made for the arms of the instance."""
+    known = paired_clusters(instance, clusters, "simulate")
+    family = instance.family
+    made = read_policies(given, lambda name: policy(name, known, family=family), family, "simulate")
+    copies = tuple(one.for_horizon(horizon) for one in made)
+    for one in copies:
+        if one.clusters is not known:
+            paired_clusters(instance, one.clusters, "simulate")
+    return copies
+
+
+def read_policies(given: object, named: Callable[[str], Policy], family: Family, owner: str) -> list[Policy]:
+    """Return a policy or a list of them, with different labels and made for a reward family.
+
+    ``named`` makes a policy from its name; errors speak of ``owner``.
+    """
+    listed = list(given) if is_list(given) else [given]
+    if not listed:
+        raise invalid("policies", owner, "at least one policy", given)
+    chosen: dict[str, Policy] = {}
+    for each in listed:
+        made = named(each) if isinstance(each, str) else each
+        if not isinstance(made, Policy):
+            raise invalid("policies", owner, "policies or their names", each)
+        if not made.family.includes(family):
+            allowed = f"made for {family.name} rewards, as in family={family.spec!r}"
+            raise invalid("policies", owner, allowed, Described(f"{made.label} for {made.family.name}"))
+        if made.label in chosen:
+            allowed = "called by different labels, as in label='wide'"
+            raise invalid("policies", owner, allowed, Described(f"{made.label!r} twice"))
+        chosen[made.label] = made
+    return list(chosen.values())

@@ -1,1 +1,0 @@
-"""Advice from a history: which widths are safe, what they save, and what to do."""

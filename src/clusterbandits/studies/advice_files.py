@@ -1,0 +1,163 @@
+"""Advice as files: a picture of arms and safe widths, and a study that simulates its policies."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterbandits.report.arms_panel import ArmsGroup, arms_figure, arms_panel
+from clusterbandits.report.picture import check_picture_file, save_figure
+from clusterbandits.serial import number_text
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.studies.group_advice import may_be_best
+from clusterbandits.studies.history import TABLES
+from clusterbandits.studies.safe_widths import lower_bounds, upper_bounds
+from clusterbandits.tables import plain
+from clusterbandits.validate import invalid
+from clusterbandits.wording import is_text
+
+if TYPE_CHECKING:
+    from clusterbandits.report.picture import Picture
+    from clusterbandits.studies.advise import Advice
+
+#: Outside an interval of 95 %, on each side.
+_TAIL = 0.025
+_MOST_GROUPS = 40
+_POLICIES = ("kl-ucb", "clus-ucb", "clus-opt", "clus-ucb-hedged")
+_RUNS = 48
+_WIDE = 100
+
+
+def arms_picture(advice: Advice, name: str = "arms") -> Picture:
+    """Return the picture for a page."""
+    return arms_panel(drawn_groups(advice), name=name, title=_title(advice))
+
+
+def save_arms_picture(advice: Advice, file: str | os.PathLike[str]) -> None:
+    """Write the picture of an advice as PNG, SVG or PDF; the file is whole or not there.
+
+    Parameters
+    ----------
+    advice
+        What ``advise`` returned.
+    file
+        Where to; the suffix says the format.
+    """
+    path = check_picture_file(file, "file", "save_arms_picture")
+    save_figure(arms_figure(drawn_groups(advice), _title(advice)), path)
+
+
+def drawn_groups(advice: Advice) -> tuple[ArmsGroup, ...]:
+    """Return the numbers of the picture: the groups with the best arms first, and their best arms first."""
+    history = advice.history
+    trials, successes = history.trials.astype(float), history.successes.astype(float)
+    lows, highs = lower_bounds(trials, successes, _TAIL), upper_bounds(trials, successes, _TAIL)
+    hopeful = may_be_best(history, advice.confidence)
+    groups = []
+    for part, one in zip(history.partition.members, advice.groups, strict=True):
+        order = part[np.argsort(-np.nan_to_num(history.means[part]), kind="stable")]
+        group = ArmsGroup(
+            name=str(one.name),
+            labels=tuple(str(history.arms[k]) for k in order),
+            means=history.means[order],
+            lows=lows[order],
+            highs=highs[order],
+            hopeful=hopeful[order],
+            width=one.width,
+        )
+        groups.append(group)
+    groups.sort(key=lambda group: -float(np.nan_to_num(group.means[0])))
+    return tuple(groups[:_MOST_GROUPS])
+
+
+def _title(advice: Advice) -> str:
+    arms, groups = len(advice.history.arms), len(advice.groups)
+    shown = f", the best {_MOST_GROUPS} of them" if groups > _MOST_GROUPS else ""
+    return f"{count_text(arms, 'arm')} in {count_text(groups, 'group')}{shown}"
+
+
+def study_text(advice: Advice, table: Path, study: Path) -> str:
+    """Return a study that plays the policies with the safe widths against the estimated means.
+
+    Parameters
+    ----------
+    advice
+        What ``advise`` returned.
+    table
+        The file of the history.
+    study
+        The file that the study will be: the path of the table begins at its folder.
+
+    Examples
+    --------
+    >>> from clusterbandits import advise
+    >>> rows = {"arm": ["a", "b"], "group": ["x", "y"], "trials": [50, 50], "successes": [5, 20]}
+    >>> text = study_text(advise(rows, horizon=100, runs=2), Path("ads.csv"), Path("next.toml"))
+    >>> print(text.partition("policies")[2])
+     = ["kl-ucb", "clus-ucb", "clus-opt", "clus-ucb-hedged"]
+    <BLANKLINE>
+    [[instances]]
+    name = "ads"
+    table = "ads.csv"
+    <BLANKLINE>
+    # Safe with 0.95 confidence.
+    [[instances.widths]]
+    name = "safe"
+    groups = { "x" = 0, "y" = 0 }
+    ...
+    """
+    path, name = _table_path(table, study), plain(table.stem).strip() or "history"
+    said = f"Recommended: {advice.recommended}. {advice.reason}"
+    widths = ", ".join(f"{toml_text(name)} = {_number(width)}" for name, width in advice.widths.items())
+    return f"""# Made by: clusterbandits advise. Run it:  clusterbandits run {plain(shlex.quote(study.name))}
+{textwrap.fill(plain(said), _WIDE, initial_indent="# ", subsequent_indent="# ")}
+
+title = {toml_text(f"What {name} advises")}
+horizon = {advice.settings.horizon}
+runs = {_RUNS}
+seed = {advice.settings.seed}
+policies = {json.dumps(list(_POLICIES))}
+
+[[instances]]
+name = {toml_text(name)}
+table = {toml_text(path)}
+
+# Safe with {advice.confidence:g} confidence.
+[[instances.widths]]
+name = "safe"
+groups = {{ {widths} }}
+
+# Other widths to compare with; the estimated spans, factor = 1.0, are not safe.
+# [[instances.widths]]
+# factor = 2.0
+"""
+
+
+def _table_path(table: Path, study: Path) -> str:
+    """Return the path of the table as the study names it: not by the name of a bundled table."""
+    path = Path(os.path.relpath(table, study.parent)).as_posix()
+    if not is_text(path):
+        raise invalid("table", "advise --study", "a file whose path is text in UTF-8", path)
+    return f"./{path}" if path in TABLES else path
+
+
+def toml_text(value: object) -> str:
+    r"""Return text as TOML writes it: as JSON does, and without DEL, which JSON leaves as it is.
+
+    Examples
+    --------
+    >>> print(toml_text('a "b" \\ \n \x7f'))
+    "a \"b\" \\ \n \u007f"
+    """
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _number(width: float) -> str:
+    return "inf" if math.isinf(width) else number_text(width)

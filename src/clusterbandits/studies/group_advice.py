@@ -1,0 +1,185 @@
+"""What the history says of every group: how wide it is, whether that helps, may the best arm be there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from clusterbandits.bounds import regret_bound
+from clusterbandits.instance import Instance
+from clusterbandits.studies.safe_widths import (
+    lower_bounds,
+    own_risk,
+    rounded_up,
+    span_bound,
+    upper_bounds,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clusterbandits.bounds import RegretBound
+    from clusterbandits.partition import Label
+    from clusterbandits.studies.history import History
+
+    Floats = NDArray[np.float64]
+
+Verdict = Literal["helps", "too loose", "holds the best", "tells nothing"]
+
+#: A width helps where it takes at least this share off what the group costs.
+_HELP = 0.01
+#: More trials than this many times those there are is as good as never.
+_MOST_TRIALS = 2.0**30
+_STEPS = 40
+
+
+@dataclass(frozen=True)
+class GroupAdvice:
+    """One group: its safe width, what that is worth, and what is at risk."""
+
+    name: Label
+    arms: int
+    trials: int
+    #: The largest difference of the estimated means.
+    span: float
+    #: At least the true span, at the confidence asked for in all groups at once.
+    width: float
+    #: The posterior chance that the best arm of all is here.
+    chance: float
+    #: Whether the best arm may be here, at the confidence asked for.
+    may_hold_best: bool
+    #: Regret per log n at the estimates without the width, and with it (Theorem 2).
+    classical: float
+    clustered: float
+    verdict: Verdict
+    #: How many times the trials would make the width tight enough to help, where it is too loose.
+    trials_factor: float | None
+
+    @property
+    def at_risk(self) -> bool:
+        """Whether a width below the true span could hide the best arm for ever."""
+        return self.may_hold_best and self.arms > 1
+
+    @property
+    def trials_needed(self) -> int | None:
+        """How many trials, those there are included, would make the width tight enough to help."""
+        if self.trials_factor is None or math.isinf(self.trials_factor):
+            return None
+        return math.ceil(self.trials_factor * self.trials)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self) | {"at_risk": self.at_risk, "trials_needed": self.trials_needed}
+
+
+def group_advice(
+    history: History, bound: RegretBound, chances: Floats, confidence: float
+) -> tuple[GroupAdvice, ...]:
+    """Return what the history says of every group, at a confidence.
+
+    ``bound`` is that at the estimated means with the safe widths; ``chances`` are the posterior
+    probabilities that each group holds the best arm.
+    """
+    counts = history.counts()
+    risk = own_risk(confidence, sum(trials.size > 1 for trials, _ in counts))
+    hopeful = may_be_best(history, confidence)
+    found = []
+    for (trials, successes), members, part, chance in zip(
+        counts, history.partition.members, bound.clusters, chances, strict=True
+    ):
+        verdict, factor = _judge(part.means, bound.best_mean, part.width, (trials, successes), risk)
+        one = GroupAdvice(
+            name=part.name,
+            arms=trials.size,
+            trials=int(trials.sum()),
+            span=part.span,
+            width=part.width,
+            chance=float(chance),
+            may_hold_best=bool(hopeful[members].any()),
+            classical=part.classical,
+            clustered=part.clus_ucb,
+            verdict=verdict,
+            trials_factor=factor,
+        )
+        found.append(one)
+    return tuple(found)
+
+
+def may_be_best(history: History, confidence: float) -> NDArray[np.bool_]:
+    """Tell which arms may be the best of all; the true best is among them at this confidence.
+
+    An arm is out where its upper bound is below the highest lower bound. Half the risk goes to the upper
+    bound of the best arm, which is one fixed arm, and half to the lower bounds of all.
+
+    Examples
+    --------
+    >>> from clusterbandits.studies.history import read_history
+    >>> rows = {"arm": ["a", "b"], "group": [1, 2], "trials": [100, 100], "successes": [30, 60]}
+    >>> may_be_best(read_history(rows), 0.95).tolist()
+    [False, True]
+    """
+    risk = (1 - confidence) / 2
+    trials, successes = history.trials.astype(float), history.successes.astype(float)
+    highest_low = lower_bounds(trials, successes, risk / trials.size).max()
+    possible: NDArray[np.bool_] = upper_bounds(trials, successes, risk) >= highest_low
+    return possible
+
+
+def _judge(
+    means: Floats, best: float, width: float, counts: tuple[Floats, Floats], risk: float
+) -> tuple[Verdict, float | None]:
+    if means.max() >= best:
+        return ("holds the best" if means.size > 1 else "tells nothing"), None
+    limit = widest_help(means, best)
+    if means.size < 2 or limit <= float(np.ptp(means)):
+        return "tells nothing", None
+    if width <= limit:
+        return "helps", None
+    return "too loose", _trials_factor(counts, risk, limit)
+
+
+def widest_help(means: Floats, best: float) -> float:
+    """Return the widest width that takes a hundredth off what a group below the best mean costs; 0 if none.
+
+    Examples
+    --------
+    >>> round(widest_help(np.array([0.3, 0.4]), 0.8), 3)
+    0.431
+    """
+
+    def helps(width: float) -> bool:
+        part = regret_bound(truth, truth.clusters([width, 0.0])).clusters[0]
+        return part.classical > 0.0 and part.clus_ucb <= (1 - _HELP) * part.classical
+
+    truth = Instance([means.tolist(), [best]])
+    low, high = 0.0, best - float(means.min())
+    if not helps(low):
+        return 0.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if helps(middle) else (low, middle)
+    return low
+
+
+def _trials_factor(counts: tuple[Floats, Floats], risk: float, limit: float) -> float:
+    """Return how many times the trials would bound the span by a limit at the same means, to two digits."""
+    trials, successes = counts
+    if not trials.all():
+        return math.inf
+
+    def tight(factor: float) -> bool:
+        return rounded_up(span_bound(factor * trials, factor * successes, risk)) <= limit
+
+    low = high = 1.0
+    while not tight(high):
+        low, high = high, 2 * high
+        if high > _MOST_TRIALS:
+            return math.inf
+    while high / low > 1.01:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if tight(middle) else (middle, high)
+    digits = 10.0 ** (math.floor(math.log10(high)) - 1)
+    return math.ceil(high / digits) * digits

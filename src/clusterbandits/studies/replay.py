@@ -1,0 +1,181 @@
+"""Replay of logs: what policies would have earned, from rows that show the choices of others."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterbandits.clusters import Clusters
+from clusterbandits.families import as_family
+from clusterbandits.limits import LARGEST_SEED
+from clusterbandits.policies import Policy, policy
+from clusterbandits.simulation.simulate import read_policies
+from clusterbandits.studies.columns import Source
+from clusterbandits.studies.log_checks import check_chances
+from clusterbandits.studies.log_survey import COLUMNS, survey
+from clusterbandits.studies.replay_episodes import Learner, plan_episodes, replay_episodes
+from clusterbandits.studies.replay_result import ReplayResult
+from clusterbandits.validate import Described, between, invalid, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clusterbandits.families import Family
+    from clusterbandits.studies.log_survey import ReplayListener, Survey
+
+#: Policies that use who belongs together and nothing else; those with widths do anyway.
+_GROUPED = frozenset({"tlp-mean", "tlp-max", "tsc", "ucbc"})
+
+
+def replay(
+    log: object,
+    policies: object,
+    *,
+    widths: object = None,
+    groups: object = None,
+    rounds: float | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    family: Family | str = "bernoulli",
+    progress: ReplayListener | None = None,
+) -> ReplayResult:
+    r"""Tell what policies would earn, from rows that show what somebody else chose and what it paid.
+
+    A policy chooses; rows pass until one shows its choice; it is told what that row paid. Over arms drawn
+    uniformly that is the game it would have played. Where arms were drawn with known propensities p, every
+    row is kept with the chance :math:`p_{\min}/p` first: what is left was drawn uniformly, whoever came.
+
+    The log is cut into episodes; in each of them every policy begins anew and plays ``rounds`` rounds, and
+    their mean rewards are independent and unbiased. The log is read twice, a few MB at a time.
+
+    Parameters
+    ----------
+    log
+        The path of a CSV file, a frame, or columns by name: time (never going backwards), arm, reward, and
+        perhaps propensity (the chance that this arm had to be shown in this row) and group.
+    policies
+        A policy or a list of them, or their names, as ``"clus-ucb:a=5"``. Each begins anew in every episode:
+        what one was told before, as by ``from_history``, is left alone.
+    widths
+        What policies given by name know of groups: one width, one for every group in the order in which they
+        first appear, or a mapping. They must come from elsewhere than this log.
+    groups
+        The arms of every group, as ``Clusters`` takes them; by default what the log's column says.
+    rounds
+        Rounds of an episode; by default as many as leave about 20 episodes.
+    seed
+        Decides all chance, together with a policy's label and the number of the episode.
+    confidence
+        The level of intervals.
+    family
+        The law of rewards.
+    progress
+        Called after every batch with a ``ReplayProgress``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> arms = rng.integers(0, 3, 30_000)
+    >>> rewards = rng.random(30_000) < np.array([0.3, 0.4, 0.6])[arms]
+    >>> result = replay({"time": range(30_000), "arm": arms, "reward": rewards}, ["kl-ucb", "ucb1"])
+    >>> result
+    <ReplayResult: kl-ucb, ucb1, 20 episodes of 444 rounds>
+    >>> result.value("kl-ucb").low < 0.6 > result.value("ucb1").high
+    True
+
+    References
+    ----------
+    Li, Chu, Langford and Wang, Unbiased offline evaluation of contextual-bandit-based news article
+    recommendation algorithms, WSDM 2011. Dudík, Erhan, Langford and Li, Sample-efficient nonstationary policy
+    evaluation for contextual bandits, UAI 2012.
+    """
+    law = as_family(family, "replay")
+    start = whole("seed", "replay", seed, least=0, most=LARGEST_SEED)
+    level = between("confidence", "replay", confidence, 0.5, 0.9999)
+    if progress is not None and not callable(progress):
+        raise invalid("progress", "replay", "a function of a ReplayProgress", progress)
+    source = Source(log, COLUMNS, "log", "replay")
+    found = survey(source, law, progress)
+    learners = read_learners(policies, found, groups, widths, law)
+    check_chances(source, found)
+    episodes = plan_episodes(source, found, rounds)
+    played = replay_episodes(source, found, learners, episodes, start, progress)
+    result = ReplayResult(
+        labels=tuple(learner.policy.label for learner in learners),
+        rounds=episodes.rounds,
+        means=played.means,
+        alarmed=played.alarmed,
+        usable=played.usable,
+        log=found,
+        confidence=level,
+        seed=start,
+    )
+    if np.isfinite(result.means).sum(axis=1).min() < 2:
+        short = f"{result.usable:,} that matched fewer than two episodes"
+        raise source.refuse(f"have more usable rows for episodes of {result.rounds:,} rounds", short)
+    return result
+
+
+def read_learners(
+    policies: object, found: Survey, groups: object, widths: object, family: Family
+) -> list[Learner]:
+    """Return policies or the names of some, ready for the arms of a log."""
+    known = _clusters(found, groups, widths)
+    grouped = groups is not None or found.groups is not None
+
+    def named(spec: str) -> Policy:
+        return _named(spec, known, grouped, widths, family)
+
+    made = read_policies(policies, named, family, "replay")
+    return [Learner(one, _numbers(one.clusters, found, f"policy {one.label!r}")) for one in made]
+
+
+def uses_groups(made: Policy) -> bool:
+    """Tell whether a policy's choices depend on who belongs together."""
+    return made.name in _GROUPED or made.uses_widths
+
+
+def needs_widths(made: Policy) -> bool:
+    """Tell whether a policy, with its settings, makes use of widths."""
+    return made.heeds_widths and made.settings.get("distances") is None
+
+
+def _named(spec: str, known: Clusters, grouped: bool, widths: object, family: Family) -> Policy:
+    made = policy(spec, known, family=family)
+    if uses_groups(made) and not grouped:
+        allowed = f"given, or a column 'group' be in the log, for {made.name}"
+        raise invalid("groups", "replay", allowed, None)
+    if needs_widths(made) and widths is None:
+        allowed = f"given for {made.name}, from elsewhere than this log, such as advise on an earlier one"
+        raise invalid("widths", "replay", allowed, widths)
+    return made
+
+
+def _clusters(found: Survey, groups: object, widths: object) -> Clusters:
+    told = math.inf if widths is None else widths
+    if groups is not None:
+        given = Clusters(groups, told)
+        _numbers(given, found, "groups")
+        return given
+    if found.groups is not None:
+        return Clusters.from_labels(found.groups, told, found.arms)
+    if widths is not None:
+        allowed = "given with groups: a column 'group' in the log, or 'groups' from Python"
+        raise invalid("widths", "replay", allowed, Described("no groups"))
+    return Clusters({"all arms": found.arms}, math.inf)
+
+
+def _numbers(clusters: Clusters, found: Survey, owner: str) -> NDArray[np.int64]:
+    """Return the number that the clusters give every arm of the log; both must have the same arms."""
+    places = {str(label): place for place, label in enumerate(clusters.arms)}
+    strange = [repr(arm) for arm in found.arms if arm not in places]
+    if strange:
+        raise invalid("arms", owner, "those of the log", Described(f"none for {strange[0]}"))
+    never = [repr(arm) for arm in places if arm not in set(found.arms)]
+    if never:
+        given = Described(f"{never[0]}, which the log never shows,")
+        raise invalid("arms", owner, "those of the log", given)
+    return np.array([places[arm] for arm in found.arms], dtype=np.int64)

@@ -1,0 +1,239 @@
+r"""The second reading of a log: rows become a uniform log, cut into episodes that every policy plays.
+
+A row of a uniform log over K arms shows the arm a policy chose with a chance of 1/K, whatever it chose and
+whatever was paid before. So many rows are laid aside for an episode that they match ``rounds`` rounds but for
+one episode in a thousand, P(Binomial(rows, 1/K) < rounds) ≤ 0.001; that one is left out, and as matching
+knows nothing of rewards, leaving it out moves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from clusterbandits.simulation.loop import ROUND, new_cursor
+from clusterbandits.simulation.replaying import Rows, replay_rows
+from clusterbandits.simulation.rewards import label_number
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.studies.log_checks import Order
+from clusterbandits.studies.log_survey import Names, ReplayProgress
+from clusterbandits.validate import Described, invalid, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from clusterbandits.policies import Policy
+    from clusterbandits.studies.columns import Source
+    from clusterbandits.studies.log_survey import ReplayListener, Survey
+
+    Floats = NDArray[np.float64]
+
+EPISODES = 20
+_FEWEST, _MOST = 2, 100_000
+#: The share of episodes that may run out of rows.
+_UNFINISHED = 1e-3
+#: The most rounds whose rows SciPy can count; of far more it ends the process.
+_COUNTED = 10**9
+#: What a random stream is for, the first word of its key.
+_THINNING, _CHOICE = range(2)
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """Rounds that a fresh policy plays, and usable rows that it has for them."""
+
+    rounds: int
+    rows: int
+
+
+def rows_for(rounds: int, arms: int) -> int:
+    """Return the rows in which so many rounds are matched, but for one time in a thousand.
+
+    Examples
+    --------
+    >>> rows_for(1000, 6)
+    6551
+    """
+    if rounds > _COUNTED:
+        spread = math.sqrt(float(rounds) * arms * (arms - 1))
+        return rounds * arms + int(stats.norm.isf(_UNFINISHED) * spread)
+    return rounds + int(stats.nbinom.isf(_UNFINISHED, rounds, 1.0 / arms))
+
+
+def rounds_in(rows: int, arms: int) -> int:
+    """Return the most rounds that so many rows match, but for one time in a thousand.
+
+    Examples
+    --------
+    >>> rounds_in(6551, 6)
+    1000
+    """
+    return int(stats.binom.ppf(_UNFINISHED, rows, 1.0 / arms))
+
+
+def plan_episodes(source: Source, found: Survey, rounds: object) -> Episodes:
+    """Return how to cut the log: by default into about 20 episodes; refuse where it is too short."""
+    arms, usable = len(found.arms), int(found.usable)
+    if rounds is None:
+        return _by_default(source, found)
+    wanted = whole("rounds", "replay", rounds, least=1)
+    rows = rows_for(wanted, arms)
+    if usable < _FEWEST * rows:
+        game = count_text(wanted, "round")
+        raise source.refuse(
+            f"have about {_FEWEST * rows:,} usable rows for {_FEWEST} episodes of {game}", _usable(found)
+        )
+    if usable > _MOST * rows:
+        least = rounds_in(usable // _MOST, arms) + 1
+        allowed = f"at least {least} for a log of {usable:,} usable rows"
+        raise invalid("rounds", "replay", allowed, Described(f"{wanted}, or {usable // rows:,} episodes"))
+    return Episodes(wanted, rows)
+
+
+def _by_default(source: Source, found: Survey) -> Episodes:
+    arms = len(found.arms)
+    rows = int(found.usable) // EPISODES
+    rounds = rounds_in(rows, arms) if rows else 0
+    if rounds < arms:
+        raise source.refuse(
+            f"have about {EPISODES * rows_for(arms, arms):,} usable rows for {EPISODES} episodes of a round "
+            f"for every arm, or 'rounds' must be given",
+            _usable(found),
+        )
+    return Episodes(rounds, rows)
+
+
+def _usable(found: Survey) -> str:
+    if found.least is None:
+        return f"{found.rows:,}"
+    least = float(found.least.min())
+    return f"{int(found.usable):,} of {found.rows:,}, as the smallest propensity is {least:.3g},"
+
+
+class Learner(NamedTuple):
+    """A policy, and its own number for every arm of the log."""
+
+    policy: Policy
+    numbers: NDArray[np.int64]
+
+
+class Played(NamedTuple):
+    """What a replay leaves behind."""
+
+    #: ``[policy, episode]``: reward a round; NaN where the rows of an episode did not match enough rounds.
+    means: Floats
+    #: ``[policy]``: episodes in which rewards contradicted a declared width.
+    alarmed: tuple[int, ...]
+    #: Rows of the uniform log.
+    usable: int
+
+
+def replay_episodes(
+    source: Source,
+    found: Survey,
+    learners: list[Learner],
+    episodes: Episodes,
+    seed: int,
+    listener: ReplayListener | None = None,
+) -> Played:
+    """Replay the log to all policies at once, a batch of rows at a time."""
+    replayed = [_Replayed(learner, episodes.rounds, seed) for learner in learners]
+    order = Order(len(found.arms))
+    for rows in _uniform_rows(source, found, seed, listener):
+        before = order.rows
+        order.take(rows.arms)
+        for part, ends in _parts(before, rows.arms.size, episodes.rows):
+            for one in replayed:
+                one.see(Rows(rows.arms[part], rows.rewards[part], rows.usable[part]))
+                if ends:
+                    one.end()
+    order.check(source)
+    means = np.array([one.means for one in replayed])
+    return Played(means, tuple(one.alarmed for one in replayed), order.rows)
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Return the generator of one seed, purpose and place."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def chance_of(seed: int, label: str, episode: int) -> np.random.Generator:
+    """Return what a policy that draws draws from in one episode."""
+    return stream(seed, _CHOICE, label_number(label), episode)
+
+
+def _uniform_rows(
+    source: Source, found: Survey, seed: int, listener: ReplayListener | None
+) -> Iterator[Rows]:
+    """Return the rows that are kept: each with the chance p_min/p, which leaves every arm the same."""
+    names, coin, done = Names.of(found.arms), stream(seed, _THINNING), 0
+    least = None if found.least is None else float(found.least.min())
+    for batch in source:
+        # A log that is still being written has grown since; what it was is what is replayed.
+        size = min(batch.rows, found.rows - done)
+        arms = names.numbers(batch.text("arm")[:size])
+        if len(names) > len(found.arms):
+            raise source.refuse("stay as it is while it is read", f"a new arm, {names.names[-1]!r},")
+        rewards = batch.numbers("reward")[:size]
+        if least is not None:
+            kept = coin.random(size) <= least / batch.numbers("propensity")[:size]
+            arms, rewards = arms[kept], rewards[kept]
+        yield Rows(arms, rewards, np.ones(arms.size, dtype=np.bool_))
+        done += size
+        if listener is not None:
+            listener(ReplayProgress("replaying", done, found.rows))
+        if done == found.rows:
+            return
+    raise source.refuse("stay as it is while it is read", f"{done:,} rows after {found.rows:,}")
+
+
+def _parts(before: int, size: int, episode: int) -> Iterator[tuple[slice, bool]]:
+    """Return rows cut where episodes end, and whether one ends there."""
+    start = 0
+    while start < size:
+        stop = min(size, start + episode - (before + start) % episode)
+        yield slice(start, stop), (before + stop) % episode == 0
+        start = stop
+
+
+class _Replayed:
+    """A policy and the episodes it has replayed."""
+
+    def __init__(self, learner: Learner, rounds: int, seed: int) -> None:
+        self._policy: Policy = learner.policy.for_horizon(rounds)
+        numbers = learner.numbers
+        self._numbers = None if np.array_equal(numbers, np.arange(numbers.size)) else numbers
+        self._rounds, self._seed = rounds, seed
+        self.means: list[float] = []
+        self.alarmed = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        policy = self._policy
+        chance = chance_of(self._seed, policy.label, len(self.means)) if policy.randomised else None
+        self._state: Any = policy.fresh_state(chance)
+        self._cursor, self._earned = new_cursor(), np.zeros(1)
+
+    @property
+    def _done(self) -> bool:
+        return bool(self._cursor[ROUND] > self._rounds)
+
+    def see(self, rows: Rows) -> None:
+        """Let rows of one episode pass."""
+        if self._done:
+            return
+        shown = rows if self._numbers is None else rows._replace(arms=self._numbers[rows.arms])
+        replay_rows(self._state, shown, 0, self._cursor, self._earned, self._rounds)
+
+    def end(self) -> None:
+        """Write down the episode and begin the next one."""
+        self.means.append(float(self._earned[0]) / self._rounds if self._done else np.nan)
+        alarm = getattr(self._state, "alarm", None)
+        self.alarmed += bool(self._done and alarm is not None and alarm.fired.any())
+        self._begin()

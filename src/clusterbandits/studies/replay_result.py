@@ -1,0 +1,216 @@
+"""What a replay says: reward a round of every policy with its interval, and the log it comes from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from clusterbandits.simulation.results import place_of
+from clusterbandits.simulation.statistics import count_text, plus_minus
+from clusterbandits.studies.log_checks import unnoticed
+from clusterbandits.tables import Table, cell, plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clusterbandits.studies.log_survey import Survey
+
+    Floats = NDArray[np.float64]
+
+
+#: Episodes of fewer rounds an arm say little of what a policy learns.
+_ROUNDS_AN_ARM = 20
+
+
+class Interval(NamedTuple):
+    """A mean over independent episodes with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+    episodes: int
+
+
+def interval(values: Floats, confidence: float) -> Interval:
+    """Return the mean of independent values and Student's interval for what it estimates.
+
+    Examples
+    --------
+    >>> [round(one, 3) for one in interval(np.array([0.4, 0.5, 0.6]), 0.95)]
+    [0.5, 0.252, 0.748, 3]
+    """
+    mean = float(values.mean())
+    error = float(values.std(ddof=1)) / math.sqrt(values.size)
+    reach = float(stats.t.ppf((1.0 + confidence) / 2.0, values.size - 1)) * error
+    return Interval(mean, mean - reach, mean + reach, int(values.size))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReplayResult:
+    """The reward a round of every policy in every episode; prints as a table.
+
+    Methods take a policy by its label or its position.
+
+    Parameters
+    ----------
+    labels
+        The name of every policy.
+    rounds
+        Rounds of an episode, each played by a policy that knows nothing yet.
+    means
+        ``[policy, episode]``: reward a round; NaN where the rows of an episode did not match enough rounds.
+    alarmed
+        For every policy, the episodes in which rewards contradicted a declared width.
+    usable
+        Rows of the uniform log that was replayed.
+    log
+        What the log consists of.
+    confidence
+        The level of all intervals.
+    seed
+        What chance came from.
+    """
+
+    labels: tuple[str, ...]
+    rounds: int
+    means: Floats
+    alarmed: tuple[int, ...]
+    usable: int
+    log: Survey
+    confidence: float
+    seed: int
+
+    def values(self, policy: str | int) -> Floats:
+        """Return the reward a round of every finished episode: independent, unbiased replicates."""
+        means = self.means[self._place(policy)]
+        return np.array(means[~np.isnan(means)])
+
+    def value(self, policy: str | int) -> Interval:
+        """Return what a policy earns a round, with its confidence interval."""
+        return interval(self.values(policy), self.confidence)
+
+    def difference(self, policy: str | int, other: str | int) -> Interval:
+        """Return how much more a round ``policy`` earns than ``other``, compared episode by episode.
+
+        Episodes of all policies begin at the same rows, and where two choose alike they meet the same
+        rewards: most of the noise is common, and goes.
+        """
+        apart = self.means[self._place(policy)] - self.means[self._place(other)]
+        return interval(apart[~np.isnan(apart)], self.confidence)
+
+    def matched(self, policy: str | int) -> float:
+        """Return the share of the log's rows that count: those that showed the arm the policy chose."""
+        return self.values(policy).size * self.rounds / self.log.rows
+
+    def table(self) -> Table:
+        """Return a row for every policy: reward a round, and how much more that is than the first one's."""
+        level = f"{100 * self.confidence:g} % interval"
+        columns = ("policy", "reward", level, "more", level)
+        rows = [
+            (label, self.value(label).value, _interval_text(self.value(label)), *self._over(label))
+            for label in self.labels
+        ]
+        width = 5 if len(self.labels) > 1 else 3
+        episodes = count_text(self.means.shape[1], "episode")
+        title = f"Reward a round in {count_text(self.rounds, 'round')}, {episodes}, seed {self.seed}"
+        return Table(columns[:width], tuple(row[:width] for row in rows), title=title, notes=self._notes())
+
+    def arm_table(self) -> Table:
+        """Return a row for every arm of the log: how often it was shown, and what it pays."""
+        log = self.log
+        groups = log.groups or [None] * len(log.arms)
+        errors = [None if math.isnan(error) else error for error in log.errors.tolist()]
+        rows = zip(log.arms, groups, log.counts.tolist(), log.means.tolist(), errors, strict=True)
+        notes = ("±: standard error.",)
+        return Table(("arm", "group", "rows", "reward", "±"), tuple(rows), notes=notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        log = self.log
+        return {
+            "rounds": self.rounds,
+            "episodes": self.means.shape[1],
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "policies": {label: self._summary(label) for label in self.labels},
+            "log": {
+                "rows": log.rows,
+                "usable": self.usable,
+                "smallest_propensity": None if log.least is None else float(log.least.min()),
+                "unnoticed_share": unnoticed(log),
+                "reward": log.mean,
+                "standard_error": log.error,
+                "arms": self.arm_table().records(),
+            },
+        }
+
+    def _summary(self, label: str) -> dict[str, Any]:
+        return {
+            "reward": self.value(label)._asdict(),
+            "over_first": self.difference(label, 0)._asdict() if label != self.labels[0] else None,
+            "matched": self.matched(label),
+            "alarmed": self.alarmed[self._place(label)],
+            "values": self.values(label).tolist(),
+        }
+
+    def _over(self, label: str) -> tuple[object, object]:
+        if label == self.labels[0]:
+            return None, None
+        apart = self.difference(label, 0)
+        return apart.value, _interval_text(apart)
+
+    def _notes(self) -> tuple[str, ...]:
+        log = self.log
+        best = int(log.means.argmax())
+        paid = plus_minus(float(log.means[best]), float(log.errors[best]))
+        drawn = "at random" if log.least is None else f"with propensities of at least {log.least.min():.3g}"
+        notes = [
+            f"The log shows {len(log.arms)} arms {drawn}, in {log.rows:,} rows: {self.usable:,} could be "
+            f"used, {100 * self.matched(0):.1f} % were matched.",
+            f"Its own choices earned {plus_minus(log.mean, log.error)}; its best arm in hindsight, "
+            f"{log.arms[best]}, {paid}, which flatters it: it was picked for that.",
+        ]
+        share = unnoticed(log)
+        if share is not None:
+            notes.append(
+                f"Propensities agree with what was shown. Up to {100 * share:.2g} % of visitors, never shown "
+                "some arm, would go unnoticed; the interval does not know of them."
+            )
+        if self.rounds < _ROUNDS_AN_ARM * len(log.arms):
+            short = f"Episodes of {count_text(self.rounds, 'round')} are short for {len(log.arms)} arms"
+            notes.append(
+                f"{short}: policies have hardly begun to learn. Longer ones, or more rows, tell more."
+            )
+        if len(self.labels) > 1:
+            notes.insert(0, f"more: than {self.labels[0]}, compared episode by episode.")
+        notes += [note for note in map(self._doubts, self.labels) if note]
+        return tuple(notes)
+
+    def _doubts(self, label: str) -> str:
+        values, alarmed = self.values(label), self.alarmed[self._place(label)]
+        if np.ptp(values) == 0.0:
+            return f"{label}: all episodes earned the same, from which no interval can be had."
+        episodes = f"{alarmed} of {count_text(values.size, 'episode')}"
+        return f"{label}: rewards contradict a declared width in {episodes}." if alarmed else ""
+
+    def _place(self, policy: str | int) -> int:
+        return place_of(policy, self.labels, "ReplayResult")
+
+    def __repr__(self) -> str:
+        episodes = count_text(self.means.shape[1], "episode")
+        labels = plain(", ".join(self.labels))
+        return f"<ReplayResult: {labels}, {episodes} of {count_text(self.rounds, 'round')}>"
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def _interval_text(found: Interval) -> str:
+    return f"{cell(found.low)} to {cell(found.high)}"

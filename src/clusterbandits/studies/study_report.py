@@ -1,0 +1,209 @@
+"""The report of a study: as text, in a notebook, as tables for other tools, and as sections of a page."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.bounds import regret_bound
+from clusterbandits.report.page import Section
+from clusterbandits.report.pulls_panel import pulls_panel
+from clusterbandits.report.ratio_panel import ratio_panel, ratio_rows
+from clusterbandits.report.regret_panel import regret_panel
+from clusterbandits.report.regret_table import regret_table
+from clusterbandits.report.spans_panel import spans_panel
+from clusterbandits.report.sweep_panel import Sweep, sweep_panel
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.studies.study_summary import (
+    CaseSummary,
+    bound_of,
+    case_sentence,
+    conditions,
+    curve_frame,
+    drawn_families,
+    family_regrets,
+    family_sentence,
+    family_table,
+    overview_table,
+    summary_frame,
+)
+from clusterbandits.tables import Table, html_paragraph, paragraph, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from clusterbandits.report.picture import Picture
+    from clusterbandits.simulation.results import Result
+    from clusterbandits.studies.study_file import Study
+    from clusterbandits.studies.study_runs import Comparison
+
+#: Curves that end this many times higher than the first policy's leave the picture.
+_HIGHEST = 3.0
+_MOST_GROUPS = 24
+_MOST_ARMS = 200
+_MOST_CURVES = 8
+#: Letters of a name in the names of files.
+_SHORT = 40
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyReport:
+    """The results of a study; ``stored`` of its ``runs`` were read from an earlier call's folder.
+
+    Made by ``run_study``; prints as tables.
+    """
+
+    study: Study
+    folder: Path
+    summaries: tuple[CaseSummary, ...]
+    runs: int
+    stored: int
+
+    @property
+    def page(self) -> Path:
+        """The report to open in a browser."""
+        return self.folder / "index.html"
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for every policy on every problem, as in data/summary.csv."""
+        return summary_frame(self.summaries)
+
+    def curves(self) -> pd.DataFrame:
+        """Return mean regret and its standard error at every checkpoint, as in data/curves.csv."""
+        return curve_frame(self.summaries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: every row of the summary."""
+        return {
+            "title": self.study.title,
+            "report": str(self.page),
+            "runs": {"all": self.runs, "stored": self.stored},
+            "rows": [row for one in self.summaries for row in one.rows],
+        }
+
+    def __repr__(self) -> str:
+        many = count_text(len(self.summaries), "instance")
+        return f"<StudyReport: {plain(self.study.title)}, {many}, {count_text(self.runs, 'run')}>"
+
+    def __str__(self) -> str:
+        pages = [part.text() if isinstance(part, Table) else paragraph(part) for part in self._parts()]
+        kept = f"{count_text(self.stored, 'run')} were stored already" if self.stored else "none was stored"
+        played = f"Played {count_text(self.runs - self.stored, 'run')}; {kept}."
+        return "\n\n".join([*pages, f"{played}\nThe report: {plain(str(self.page))}"])
+
+    def _repr_html_(self) -> str:
+        parts = [part.html() if isinstance(part, Table) else html_paragraph(part) for part in self._parts()]
+        return "".join(parts)
+
+    def _parts(self) -> Iterator[Table | str]:
+        """Return tables and the sentences to take away from them."""
+        alone = [one for one in self.summaries if not one.drawn]
+        if alone:
+            yield overview_table(self.study, self.summaries)
+        if len(alone) == 1:
+            yield case_sentence(alone[0])
+        for name, family in drawn_families(self.summaries).items():
+            yield family_table(name, family)
+            yield family_sentence(family)
+
+
+def case_section(place: int, comparison: Comparison, summary: CaseSummary) -> Section:
+    """Return one problem: its arms, what was paid, and where the pulls went."""
+    key = f"instance-{place + 1}"
+    return Section(
+        key,
+        comparison.case.name,
+        lead=case_sentence(summary),
+        text=(conditions(comparison),),
+        pictures=tuple(_pictures(key, comparison)),
+        tables=(regret_table(comparison.result, comparison.result.labels[0]),),
+    )
+
+
+def _pictures(key: str, comparison: Comparison) -> list[Picture]:
+    case, result, bound = comparison.case, comparison.result, bound_of(comparison)
+    drawn: dict[str, Any] = {"anchor": max(1.0, result.horizon / 100), "top": _top(result)}
+    several = len({one.rule.name for one in comparison.contenders.values()}) > 1
+    drawn["bound"] = None if several else bound
+    pictures = []
+    parts = case.instance.partition
+    if len(parts.clusters) <= _MOST_GROUPS:
+        means = [case.instance.means[list(part)].tolist() for part in parts.members]
+        told = None if several else next(iter(comparison.contenders.values())).clusters.widths
+        labels = None if parts.anonymous else [[parts.arms[arm] for arm in part] for part in parts.members]
+        pictures.append(
+            spans_panel(means, parts.clusters, told, name=f"{key}-arms", title="The arms", labels=labels)
+        )
+    if several:
+        pictures.append(_sweep(key, comparison))
+    if len(result.labels) <= _MOST_CURVES:
+        pictures.append(regret_panel(result, name=f"{key}-regret", title="Regret", **drawn))
+        pictures.append(
+            regret_panel(result, name=f"{key}-log", scale="log", title="Regret against log n", **drawn)
+        )
+    if len(result.arms) <= _MOST_ARMS:
+        least = min(result.labels, key=lambda label: float(result.mean(label)[-1]))
+        told_least = regret_bound(case.instance, comparison.contenders[least].clusters) if several else bound
+        shown = tuple(dict.fromkeys((result.labels[0], least)))
+        pictures.append(
+            pulls_panel(result, told_least, name=f"{key}-pulls", labels=shown, title="Pulls of each arm")
+        )
+    return pictures
+
+
+def _top(result: Result) -> float | None:
+    """Return where the axis of regret must end for the curves that matter to be seen."""
+    finals = [float(result.mean(label)[-1]) for label in result.labels]
+    cap = _HIGHEST * finals[0]
+    return cap if finals[0] > 0 and max(finals) > cap else None
+
+
+def _sweep(key: str, comparison: Comparison) -> Picture:
+    rules = comparison.case.rules
+    result = comparison.result
+    by_policy: dict[str, list[str]] = {}
+    for label, one in comparison.contenders.items():
+        by_policy.setdefault(one.plan.labels[0], []).append(label)
+    sweeps = [
+        Sweep(
+            policy,
+            np.array([result.mean(label)[-1] for label in labels]),
+            np.array([result.standard_error(label)[-1] for label in labels]),
+        )
+        for policy, labels in by_policy.items()
+    ]
+    multiples = all(rule.factor is not None or rule.given == math.inf for rule in rules)
+    return sweep_panel(
+        [rule.tick if multiples else rule.name for rule in rules],
+        sweeps,
+        name=f"{key}-widths",
+        title="Told more or less than the truth",
+        axis="declared widths, times the true spans" if multiples else "declared widths",
+    )
+
+
+def family_section(place: int, name: str, family: Sequence[CaseSummary]) -> Section:
+    """Return all drawn problems of one kind."""
+    regrets = family_regrets(family)
+    base = family[0].base["policy"]
+    key = f"drawn-{place + 1}-{re.sub(r'[^A-Za-z0-9]+', '-', name)[:_SHORT]}"
+    pictures = []
+    if ratio_rows(regrets, base):
+        pictures.append(ratio_panel(regrets, base, name=key, title=f"{name}: all instances"))
+    arms = [one.base["arms"] for one in family]
+    text = f"Drawn: {min(arms)} to {max(arms)} arms; every instance is a row of data/summary.csv."
+    return Section(
+        key,
+        name,
+        lead=family_sentence(family),
+        text=(text,),
+        pictures=tuple(pictures),
+        tables=(family_table("Regret", family),),
+    )

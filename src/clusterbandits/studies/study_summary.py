@@ -1,0 +1,237 @@
+"""What a study found, in rows: every policy on every problem, and all drawn problems together."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from clusterbandits.bounds import RegretBound, regret_bound
+from clusterbandits.report.ratio_panel import ratio_rows
+from clusterbandits.report.regret_table import regret_records
+from clusterbandits.simulation.statistics import Difference, count_text, difference, plus_minus
+from clusterbandits.tables import WIDTH, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from clusterbandits.simulation.results import Result
+    from clusterbandits.studies.study_file import Study
+    from clusterbandits.studies.study_runs import Comparison
+
+    Floats = NDArray[np.float64]
+
+_MOST_ROWS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class CaseSummary:
+    """One problem: a row for every policy, and every curve."""
+
+    name: str
+    drawn: str
+    rows: list[dict[str, Any]]
+    rounds: NDArray[np.int64]
+    #: ``[policy, checkpoint]``
+    means: Floats = field(repr=False)
+    errors: Floats = field(repr=False)
+    #: ``[policy, run]``, after the last round
+    finals: Floats = field(repr=False)
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """The row that differences are to: the first."""
+        return self.rows[0]
+
+    @property
+    def cheapest(self) -> dict[str, Any]:
+        """The row of the smallest mean regret."""
+        return min(self.rows, key=lambda row: float(row["regret"]))
+
+
+def summarise(comparison: Comparison) -> CaseSummary:
+    """Return the numbers of a problem that has been played."""
+    result, case = comparison.result, comparison.case
+    about = {"instance": case.name, "arms": len(result.arms), "groups": len(case.instance.spans)}
+    rows = []
+    for row in regret_records(result, result.labels[0]):
+        one = comparison.contenders[row["policy"]]
+        told = one.rule.name if one.heeds_widths else ""
+        bound = regret_bound(case.instance, one.clusters)
+        misled = ", ".join(map(str, bound.misled))
+        rates = {"lower": bound.lower, "clus_ucb": bound.clus_ucb, "classical": bound.classical}
+        rows.append(about | {"widths": told} | row | {"horizon": result.horizon} | rates | {"misled": misled})
+    return CaseSummary(
+        case.name,
+        case.drawn,
+        rows,
+        result.checkpoints,
+        np.stack([result.mean(label) for label in result.labels]),
+        np.stack([result.standard_error(label) for label in result.labels]),
+        np.stack([result.regret(label)[:, -1] for label in result.labels]),
+    )
+
+
+def bound_of(comparison: Comparison) -> RegretBound:
+    """Return the bounds with the widths of the first policy that heeds them."""
+    found = list(comparison.contenders.values())
+    heeding = next((one for one in found if one.heeds_widths), found[0])
+    return regret_bound(comparison.case.instance, heeding.clusters)
+
+
+def case_sentence(summary: CaseSummary) -> str:
+    """Return who pays least, and how much less than the first policy, in a sentence."""
+    base, least = summary.base, summary.cheapest
+    paid = plus_minus(least["regret"], least["standard_error"])
+    if least is base:
+        return f"{base['policy']} pays least on average: {paid}."
+    less = plus_minus(-least["difference"], least["difference_error"])
+    share = -least["difference"] / max(base["regret"], 1e-300)
+    others = len(summary.rows) - 1
+    hedge = (
+        ""
+        if _is_clear(-least["difference"], least["difference_error"], base["runs"], others)
+        else ", which chance alone might explain"
+    )
+    return (
+        f"{least['policy']} pays least on average: {paid}, {less} ({share:.0%}) less than "
+        f"{base['policy']}{hedge}."
+    )
+
+
+def _is_clear(less: float, error: float, runs: int, others: int) -> bool:
+    """Tell whether the best of some policies pays less beyond chance: 95 % over all of them (Bonferroni)."""
+    return bool(less > stdtrit(runs - 1, 1 - 0.025 / max(others, 1)) * error)
+
+
+def overview_table(study: Study, summaries: Sequence[CaseSummary]) -> Table:
+    """Return a row for every problem that was not drawn, and one for every policy on drawn ones."""
+    rows = [_overview_row(one) for one in summaries if not one.drawn]
+    base = summaries[0].base["policy"]
+    cut = len(rows) - _MOST_ROWS
+    notes = [f"Mean regret, ± standard error. less: than {base}, run by run."]
+    if cut > 0:
+        notes.append(f"{count_text(cut, 'more instance')} in data/summary.csv.")
+    title = f"{count_text(study.runs, 'run')} of {count_text(study.horizon, 'round')}"
+    columns = ("instance", "arms", "groups", base, "pays least", "regret", "less")
+    return Table(columns, tuple(rows[:_MOST_ROWS]), title=title, notes=tuple(notes))
+
+
+def _overview_row(summary: CaseSummary) -> tuple[object, ...]:
+    base, least = summary.base, summary.cheapest
+    less = "" if least is base else plus_minus(-least["difference"], least["difference_error"])
+    paid = plus_minus(least["regret"], least["standard_error"])
+    regret = plus_minus(base["regret"], base["standard_error"])
+    return (summary.name, base["arms"], base["groups"], regret, least["policy"], paid, less)
+
+
+def drawn_families(summaries: Iterable[CaseSummary]) -> dict[str, list[CaseSummary]]:
+    """Return the drawn problems by the name of what they were drawn from."""
+    families: dict[str, list[CaseSummary]] = {}
+    for one in summaries:
+        if one.drawn:
+            families.setdefault(one.drawn, []).append(one)
+    return families
+
+
+def family_regrets(family: Sequence[CaseSummary]) -> dict[str, Floats]:
+    """Return the mean regret of every policy in every problem of a family."""
+    labels = [row["policy"] for row in family[0].rows]
+    return {label: np.array([one.rows[k]["regret"] for one in family]) for k, label in enumerate(labels)}
+
+
+def family_estimates(family: Sequence[CaseSummary]) -> list[tuple[Difference, Difference]]:
+    """Return for every policy what it pays on average over all problems of a family, and minus the first.
+
+    Runs of the same number may meet the same chance in every problem, so errors are those between the
+    averages of runs.
+    """
+    runs = np.mean([one.finals for one in family], axis=0)
+    return [(difference(own), difference(own - runs[0])) for own in runs]
+
+
+def family_table(name: str, family: Sequence[CaseSummary]) -> Table:
+    """Return a row for every policy: its regret over all problems, and how it compares."""
+    regrets = family_regrets(family)
+    base = family[0].base["policy"]
+    ratios = {row.label: row for row in ratio_rows(regrets, base)}
+    rows = []
+    for (label, paid), (mean, _) in zip(regrets.items(), family_estimates(family), strict=True):
+        row = ratios.get(label)
+        better = 100 * float((paid < regrets[base]).mean())
+        compared = [None] * 3 if row is None else [better, *row.quantiles[[2, 4]].tolist()]
+        average = plus_minus(mean.value, mean.error)
+        rows.append((label, average, float(np.median(paid)), float(paid.max()), *compared))
+    columns = ("policy", "mean", "median", "largest", "better in %", "median ratio", "95 % ratio")
+    many = count_text(len(family), "instance")
+    note = f"Regret over {many}, ± standard error; ratios to {base}, instance by instance."
+    title = textwrap.shorten(name, WIDTH, placeholder="…")
+    return Table(columns, tuple(rows), title=title, notes=(note,))
+
+
+def family_sentence(family: Sequence[CaseSummary]) -> str:
+    """Return who pays least over all problems of a family, in a sentence."""
+    regrets = family_regrets(family)
+    base = family[0].base["policy"]
+    found = dict(zip(regrets, family_estimates(family), strict=True))
+    least = min(found, key=lambda label: found[label][0].value)
+    mean, apart = found[least]
+    paid = plus_minus(mean.value, mean.error)
+    if least == base:
+        return f"{base} pays least on average over all instances: {paid}."
+    share = -apart.value / max(found[base][0].value, 1e-300)
+    sure = _is_clear(-apart.value, apart.error, family[0].base["runs"], len(found) - 1)
+    hedge = "" if sure else " (which chance alone might explain)"
+    better = float((regrets[least] < regrets[base]).mean())
+    return (
+        f"{least} pays least on average over all instances: {paid}, {plus_minus(-apart.value, apart.error)} "
+        f"({share:.0%}) less than {base}{hedge}, and less in {better:.0%} of them."
+    )
+
+
+def summary_frame(summaries: Sequence[CaseSummary]) -> pd.DataFrame:
+    """Return a row for every policy on every problem."""
+    return pd.DataFrame([row for one in summaries for row in one.rows])
+
+
+def curve_frame(summaries: Sequence[CaseSummary]) -> pd.DataFrame:
+    """Return instance, policy, round, regret and standard_error: a row for every checkpoint."""
+    parts = []
+    for one in summaries:
+        steps = len(one.rounds)
+        labels = [row["policy"] for row in one.rows]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "instance": one.name,
+                    "policy": np.repeat(labels, steps),
+                    "round": np.tile(one.rounds, len(labels)),
+                    "regret": one.means.ravel(),
+                    "standard_error": one.errors.ravel(),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def conditions(comparison: Comparison) -> str:
+    """Return what was played, in a sentence."""
+    result: Result = comparison.result
+    spans = comparison.case.instance.spans
+    means = _range(float(result.instance.means.min()), result.instance.best_mean)
+    return (
+        f"{count_text(len(result.arms), 'arm')} in {count_text(len(spans), 'group')}, means {means}, "
+        f"spans {_range(min(spans), max(spans))}; {count_text(len(result.runs), 'run')} of "
+        f"{count_text(result.horizon, 'round')}."
+    )
+
+
+def _range(least: float, most: float) -> str:
+    ends = f"{least:.4g}", f"{most:.4g}"
+    return f"of {ends[0]}" if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"

@@ -1,0 +1,203 @@
+"""TOML files of users: read as a whole, and refused with the line and the key of what is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tomlkit
+from tomlkit.container import OutOfOrderTableProxy
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Table
+
+from clusterbandits.errors import InvalidInputError, UnreadableFileError
+from clusterbandits.limits import MOST_BYTES
+from clusterbandits.validate import Described, invalid
+from clusterbandits.wording import listed, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    #: Keys of tables and positions in lists, from the outside in.
+    Keys = tuple[str | int, ...]
+
+OWNER = "study"
+_LONGEST_KEY = 60
+#: How an error names the parameter it is about.
+_PARAMETER = re.compile(r"The '(\w+)' parameter ")
+#: A text that no file contains.
+_MARK = "\ue000clusterbandits\ue000"
+
+
+def read_text(path: Path, what: str) -> str:
+    """Return the text of a file; every failure is one sentence, in which ``what`` stands before the path."""
+    name = f"{what} '{path}'"
+    try:
+        with path.open("rb") as file:
+            start = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or "no such path").lower()
+        raise UnreadableFileError(f"{name} must be readable. Got '{reason}' instead.") from None
+    if len(start) > MOST_BYTES:
+        raise UnreadableFileError(f"{name} must have at most {MOST_BYTES:,} bytes. Got more instead.")
+    try:
+        return start.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        raise UnreadableFileError(f"{name} must be text in UTF-8. Got other bytes instead.") from None
+
+
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """Return the data of a TOML text; errors call it ``name``."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFileError(f"{name} must be TOML. Got an error instead: {error}.") from None
+
+
+class Key(NamedTuple):
+    """A key that a table may have, for people and for ``Document.table``."""
+
+    name: str
+    allowed: str
+    meaning: str
+    default: str = "required"
+
+
+def line_of(text: str, keys: Keys) -> int:
+    r"""Return the line, counted from 1, of a key or a list element, or of the nearest table around it.
+
+    It is marked in the parsed text, which TOML Kit writes as it was.
+
+    Examples
+    --------
+    >>> text = "runs = 3\n[[policies]]\npolicy = 'kl-ucb'\n"
+    >>> line_of(text, ("policies", 0, "policy")), line_of(text, ("policies", 0, "label"))
+    (3, 2)
+    """
+    for length in range(len(keys), 0, -1):
+        with contextlib.suppress(LookupError, TypeError, TOMLKitError, RecursionError):
+            document = tomlkit.parse(text)
+            _mark(document, keys[:length])
+            return document.as_string().partition(_MARK)[0].count("\n") + 1
+    return 1
+
+
+def _mark(document: Any, keys: Keys) -> None:
+    around: Any = None
+    item: Any = document
+    key: Any = None
+    for key in keys:
+        around, item = item, item[key]
+    # Lists of tables, dotted keys and tables without a header begin with the first thing in them.
+    while isinstance(item, AoT | OutOfOrderTableProxy) or (isinstance(item, Table) and item.is_super_table()):
+        key = 0 if isinstance(item, AoT) else next(iter(item))
+        around, item = item, item[key]
+    if isinstance(item, Table):
+        item.comment(_MARK)
+    else:
+        around[key] = _MARK
+
+
+class Document:
+    """The text of a TOML file and its data; what a block of ``at`` refuses is refused with its line."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text, name
+        #: The error that has its line already.
+        self._placed: Exception | None = None
+        self.data = parse_toml(text, f"The study '{name}'")
+
+    @contextlib.contextmanager
+    def at(self, *keys: str | int) -> Iterator[None]:
+        """Put the line and the key before the error of a block."""
+        try:
+            yield
+        except (InvalidInputError, UnreadableFileError) as error:
+            if error is self._placed:
+                raise
+            exact = self._exact(keys, str(error))
+            name = shortened(self.name, _LONGEST_KEY)
+            place = f"Line {line_of(self.text, exact)} of '{name}', {_key_text(exact)}"
+            self._placed = type(error)(f"{place}: {error}")
+            raise self._placed from None
+
+    def _exact(self, keys: Keys, sentence: str) -> Keys:
+        """Return the key an error is about: the parameter it names, if that is a key in or beside these."""
+        named = _PARAMETER.match(sentence)
+        if named is not None:
+            for found in ((*keys, named[1]), (*keys[:-1], named[1])):
+                if self._has(found):
+                    return found
+        return keys
+
+    def _has(self, keys: Keys) -> bool:
+        inside: Any = self.data
+        try:
+            for key in keys:
+                inside = inside[key]
+        except (LookupError, TypeError):
+            return False
+        return True
+
+    def table(
+        self, value: object, where: Keys, keys: Sequence[Key], *, open_ended: bool = False
+    ) -> dict[str, Any]:
+        """Return a table that has only these keys; with ``open_ended``, any others too."""
+        known = [key.name for key in keys if key.name != "…"]
+        if not isinstance(value, dict):
+            with self.at(*where):
+                raise invalid(_last(where), OWNER, f"a table with the keys {listed(known)}", value)
+        for key in value:
+            if key not in known and not open_ended:
+                with self.at(*where, key):
+                    raise invalid(key, OWNER, f"one of the keys {listed(known)}", Described(f"'{key}'"))
+        return value
+
+    def tables(self, value: object, where: Keys, keys: Sequence[Key], example: str) -> list[dict[str, Any]]:
+        """Return a list of at least one table."""
+        if not isinstance(value, list) or not value:
+            with self.at(*where):
+                allowed = f"a list of at least one table, as in {example}"
+                raise invalid(_last(where), OWNER, allowed, given(value))
+        return [self.table(one, (*where, place), keys) for place, one in enumerate(value)]
+
+    def one_of(self, table: dict[str, Any], where: Keys, names: Sequence[str]) -> str:
+        """Return which one of some keys a table has."""
+        found = [name for name in names if name in table]
+        if len(found) != 1:
+            with self.at(*where, *found[1:2]):
+                allowed = f"a table with exactly one of the keys {listed(names)}"
+                raise invalid(_last(where), OWNER, allowed, Described(" and ".join(found) or "none"))
+        return found[0]
+
+    def text_of(self, table: dict[str, Any], where: Keys, key: str, default: str) -> str:
+        """Return a text of at least one letter."""
+        value = table.get(key, default)
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            with self.at(*where, key):
+                raise invalid(key, OWNER, "text of at least one letter, on one line", value)
+        return value.strip()
+
+
+def given(value: object) -> object:
+    """Return a value for an error; TOML has no None, which stands for a missing key."""
+    return Described("nothing") if value is None else value
+
+
+def _last(where: Keys) -> str:
+    return next((str(key) for key in reversed(where) if isinstance(key, str)), OWNER)
+
+
+def _key_text(keys: Keys) -> str:
+    """Return keys as people write them.
+
+    Examples
+    --------
+    >>> _key_text(("policies", 0, "a"))
+    "key 'policies[0].a'"
+    """
+    parts = [f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys]
+    return f"key '{shortened(''.join(parts).lstrip('.'), _LONGEST_KEY)}'"
