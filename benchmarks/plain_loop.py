@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import allocating_kernel, kernel
 from clusterbandits.families.law import total
-from clusterbandits.policies.index.evidence import index, threshold
+from clusterbandits.policies.clus_ucb import index
+from clusterbandits.policies.kl_ucb import threshold
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import numpy as np
 
-from clusterbandits.report.markdown import Markdown, markdown_table, markdown_text
 from clusterbandits.report.style import regret_text
 from clusterbandits.simulation.statistics import plus_minus, round_text
-from clusterbandits.tables import Table
+from clusterbandits.tables import Markdown, Table, markdown_table, markdown_text
 
 if TYPE_CHECKING:
     from clusterbandits.studies.advise import Advice

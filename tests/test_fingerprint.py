@@ -122,7 +122,8 @@ def test_a_package_in_a_zip_file_is_the_same_package(tmp_path: Path) -> None:
                 archive.write(path, f"clusterbandits/{path.relative_to(PACKAGE).as_posix()}")
     code = (
         f"import sys; sys.path.insert(0, {str(file)!r}); import clusterbandits.fingerprint as module; "
-        "from clusterbandits.families import law; law.divergence(law.Law(0, 1.0), 0.2, 0.3, 0.1); "
+        "from clusterbandits.families import Bernoulli, law; "
+        "law.divergence(Bernoulli().law, 0.2, 0.3, 0.1); "
         "print(module.__file__, module.fingerprint()['sources'])"
     )
     said = subprocess.run(

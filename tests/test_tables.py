@@ -6,6 +6,7 @@ import numpy as np
 
 from clusterbandits.serial import restore_number, to_json
 from clusterbandits.tables import Table, cell
+from clusterbandits.wording import shortened, without_middle
 
 
 def test_numbers_to_the_right_words_to_the_left() -> None:
@@ -71,3 +72,12 @@ def test_json_of_numpy_values() -> None:
     ) == ('{"a": [1.0, "inf"], "2": 3, "c": [0.5, null, "-inf"]}')
     assert restore_number("inf") == math.inf
     assert restore_number("red") == "red"
+
+
+def test_shortened_texts_have_no_more_letters_than_allowed() -> None:
+    text = "abcdefghij"
+    for most in range(1, 15):
+        for short in (shortened(text, most), without_middle(text, most)):
+            assert len(short) == min(most, len(text))
+            assert (short == text) == (most >= len(text))
+    assert [without_middle(text, most) for most in (1, 2, 3, 5)] == ["…", "a…", "a…j", "ab…ij"]

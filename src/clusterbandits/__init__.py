@@ -12,57 +12,56 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from clusterbandits.bounds import RegretBound, regret_bound
-    from clusterbandits.clusters import Clusters, WidthFit
+    from clusterbandits.bounds import RegretBound as RegretBound, regret_bound as regret_bound
+    from clusterbandits.clusters import Clusters as Clusters, WidthFit as WidthFit
+    from clusterbandits.compiled import kernel as kernel
+    from clusterbandits.distributions import (
+        Beta as Beta,
+        Distribution as Distribution,
+        Empirical as Empirical,
+        Mixture as Mixture,
+        Sampled as Sampled,
+        TruncatedGaussian as TruncatedGaussian,
+    )
     from clusterbandits.errors import (
-        ClusterBanditsError,
-        InvalidInputError,
-        SimulationInterrupted,
-        UnreadableFileError,
-        UnwritableFileError,
-        WidthWarning,
+        ClusterBanditsError as ClusterBanditsError,
+        InvalidInputError as InvalidInputError,
+        SimulationInterrupted as SimulationInterrupted,
+        UnreadableFileError as UnreadableFileError,
+        UnwritableFileError as UnwritableFileError,
+        WidthWarning as WidthWarning,
     )
-    from clusterbandits.families import Bernoulli, Exponential, Family, Gaussian, Poisson, as_family
-    from clusterbandits.generators import random_instance
-    from clusterbandits.instance import Instance
-    from clusterbandits.policies import (
-        CKLUCB,
-        IMED,
-        IMEDOPT,
-        KLUCB,
-        MOSS,
-        OSSB,
-        POLICIES,
-        TSC,
-        UCB1,
-        UCBC,
-        ClusOPT,
-        ClusTS,
-        ClusUCB,
-        ClusUCBHedged,
-        EpsilonGreedy,
-        Explanation,
-        HierTS,
-        IMEDClus,
-        KLUCBPlusPlus,
-        Policy,
-        Thompson,
-        TLPMax,
-        TLPMean,
-        WidthAlarm,
-        policy,
+    from clusterbandits.families import (
+        Bernoulli as Bernoulli,
+        Exponential as Exponential,
+        Family as Family,
+        Gaussian as Gaussian,
+        Poisson as Poisson,
+        as_family as as_family,
     )
-    from clusterbandits.report.regret_plot import save_regret_plot
-    from clusterbandits.simulation import Progress, Result, load_result, play, simulate
-    from clusterbandits.simulation.dask_workers import WorkersError, dask_executor
-    from clusterbandits.studies.advice_files import save_arms_picture
-    from clusterbandits.studies.advise import Advice, advise
-    from clusterbandits.studies.history import History, read_history
-    from clusterbandits.studies.log_survey import ReplayProgress
-    from clusterbandits.studies.replay import replay
-    from clusterbandits.studies.replay_result import ReplayResult
-    from clusterbandits.studies.run_study import run_study
-    from clusterbandits.studies.study_report import StudyReport
+    from clusterbandits.generators import random_instance as random_instance
+    from clusterbandits.instance import Instance as Instance
+    from clusterbandits.policies import *  # noqa: F403 - one line there registers a policy
+    from clusterbandits.report.regret_panel import save_regret_plot as save_regret_plot
+    from clusterbandits.simulation import (
+        Progress as Progress,
+        Result as Result,
+        load_result as load_result,
+        play as play,
+        simulate as simulate,
+    )
+    from clusterbandits.simulation.dask_workers import (
+        WorkersError as WorkersError,
+        dask_executor as dask_executor,
+    )
+    from clusterbandits.studies.advice_files import save_arms_picture as save_arms_picture
+    from clusterbandits.studies.advise import Advice as Advice, advise as advise
+    from clusterbandits.studies.history import History as History, read_history as read_history
+    from clusterbandits.studies.log_survey import ReplayProgress as ReplayProgress
+    from clusterbandits.studies.replay import replay as replay
+    from clusterbandits.studies.replay_result import ReplayResult as ReplayResult
+    from clusterbandits.studies.run_study import run_study as run_study
+    from clusterbandits.studies.study_report import StudyReport as StudyReport
 
 _HOMES = {
     "bounds": ("RegretBound", "regret_bound"),
@@ -75,37 +74,12 @@ _HOMES = {
         "UnwritableFileError",
         "WidthWarning",
     ),
+    "compiled": ("kernel",),
+    "distributions": ("Beta", "Distribution", "Empirical", "Mixture", "Sampled", "TruncatedGaussian"),
     "families": ("Bernoulli", "Exponential", "Family", "Gaussian", "Poisson", "as_family"),
     "generators": ("random_instance",),
     "instance": ("Instance",),
-    "policies": (
-        "CKLUCB",
-        "ClusOPT",
-        "ClusTS",
-        "ClusUCB",
-        "ClusUCBHedged",
-        "EpsilonGreedy",
-        "Explanation",
-        "HierTS",
-        "IMED",
-        "IMEDClus",
-        "IMEDOPT",
-        "KLUCB",
-        "KLUCBPlusPlus",
-        "MOSS",
-        "OSSB",
-        "POLICIES",
-        "Policy",
-        "TLPMax",
-        "TLPMean",
-        "TSC",
-        "Thompson",
-        "UCB1",
-        "UCBC",
-        "WidthAlarm",
-        "policy",
-    ),
-    "report.regret_plot": ("save_regret_plot",),
+    "report.regret_panel": ("save_regret_plot",),
     "simulation": ("Progress", "Result", "load_result", "play", "simulate"),
     "simulation.dask_workers": ("WorkersError", "dask_executor"),
     "studies.advice_files": ("save_arms_picture",),
@@ -121,85 +95,28 @@ _HOMES = {
 _RENAMED = {"MachinesError": "WorkersError"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "CKLUCB",
-    "IMED",
-    "IMEDOPT",
-    "KLUCB",
-    "MOSS",
-    "OSSB",
-    "POLICIES",
-    "TSC",
-    "UCB1",
-    "UCBC",
-    "Advice",
-    "Bernoulli",
-    "ClusOPT",
-    "ClusTS",
-    "ClusUCB",
-    "ClusUCBHedged",
-    "ClusterBanditsError",
-    "Clusters",
-    "EpsilonGreedy",
-    "Explanation",
-    "Exponential",
-    "Family",
-    "Gaussian",
-    "HierTS",
-    "History",
-    "IMEDClus",
-    "Instance",
-    "InvalidInputError",
-    "KLUCBPlusPlus",
-    "Poisson",
-    "Policy",
-    "Progress",
-    "RegretBound",
-    "ReplayProgress",
-    "ReplayResult",
-    "Result",
-    "SimulationInterrupted",
-    "StudyReport",
-    "TLPMax",
-    "TLPMean",
-    "Thompson",
-    "UnreadableFileError",
-    "UnwritableFileError",
-    "WidthAlarm",
-    "WidthFit",
-    "WidthWarning",
-    "WorkersError",
-    "advise",
-    "as_family",
-    "dask_executor",
-    "load_result",
-    "play",
-    "policy",
-    "random_instance",
-    "read_history",
-    "regret_bound",
-    "replay",
-    "run_study",
-    "save_arms_picture",
-    "save_regret_plot",
-    "simulate",
-]
-
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for, so that ``--help`` never waits for Numba."""
-    if name in _HOMES:
+    if name in _HOMES or name in {"policies", "testing"}:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _RENAMED:
         message = f"{__name__}.{name} is now called {__name__}.{_RENAMED[name]}."
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return __getattr__(_RENAMED[name])
-    if name not in _HOME_OF:
+    if name == "__all__":
+        return sorted([*_HOME_OF, *_policies()])
+    if name.startswith("_") or (name not in _HOME_OF and name not in _policies()):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+    home = importlib.import_module(f"{__name__}.{_HOME_OF.get(name, 'policies')}")
+    globals()[name] = getattr(home, name)
+    return globals()[name]
+
+
+def _policies() -> tuple[str, ...]:
+    """Return what the policies export: one line there registers a policy."""
+    return tuple(importlib.import_module(f"{__name__}.policies").PUBLIC)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *_HOME_OF, *_policies()})

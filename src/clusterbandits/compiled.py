@@ -14,16 +14,20 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numba
+import numba.core.caching
 import numba.extending
+import numpy as np
 import platformdirs
 
-from clusterbandits.fingerprint import sources, versions
+from clusterbandits.fingerprint import is_own, sources, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,6 +66,13 @@ def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", numba.njit(inline=_INLINE, **_OPTIONS, _nrt=CHECKED)(function))
 
 
+def made_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function that is made at run time into its callers; by itself it is never kept on disk."""
+    if numba.config.DISABLE_JIT:
+        return function
+    return cast("Callable[P, R]", numba.njit(**_OPTIONS, _nrt=CHECKED)(function))
+
+
 def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that makes arrays, or calls one that does, or takes a generator from Python."""
     return _compiled(function, _nrt=True)
@@ -70,13 +81,44 @@ def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
-    folder = cache_folder()
-    chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
-    try:
-        compile_it = numba.njit(cache=folder is not None, **_OPTIONS, **options)
-        return cast("Callable[P, R]", compile_it(function))
-    finally:
-        numba.config.CACHE_DIR = chosen
+    compiled = numba.njit(**_OPTIONS, **options)(function)
+    folder = cache_folder() if is_own(function) else None
+    if folder is not None:
+        chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+        try:
+            compiled._cache = _OwnCache(function)
+        finally:
+            numba.config.CACHE_DIR = chosen
+    return cast("Callable[P, R]", compiled)
+
+
+class _OwnCache(numba.core.caching.FunctionCache):  # type: ignore[misc]
+    """A kernel's files on disk, without what it was compiled to for states from outside the package.
+
+    Their sources are not in the folder's hash, and whoever reads the index later may not be able to import
+    their classes.
+    """
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write compiled code to disk, unless it belongs to classes from outside the package."""
+        if all(map(is_own, _classes(sig if isinstance(sig, tuple) else sig.args))):
+            super().save_overload(sig, data)
+
+
+def _classes(types: Any) -> Iterator[type]:
+    """Return the classes of named tuples among Numba types, those inside others included."""
+    for one in types:
+        if isinstance(one, numba.types.BaseNamedTuple):
+            yield one.instance_class
+        if isinstance(one, numba.types.BaseTuple):
+            yield from _classes(one.types)
+
+
+def records(kind: np.dtype[Any], *shape: int) -> NDArray[Any]:
+    """Return zeros with named fields, which kernels read and write as ``array[place].field``."""
+    made = np.zeros(shape, dtype=kind)
+    # Plain Python reads fields as attributes of record arrays alone; Numba takes longer to recognise those.
+    return made.view(np.recarray) if numba.config.DISABLE_JIT else made
 
 
 def specialise(function: Callable[..., object]) -> Callable[[F], F]:

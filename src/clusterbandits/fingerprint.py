@@ -106,6 +106,17 @@ def versions() -> dict[str, str]:
     return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **libraries}
 
 
+def is_own(thing: object) -> bool:
+    """Tell whether a class or a function belongs to this package.
+
+    Examples
+    --------
+    >>> is_own(is_own), is_own(math.exp)
+    (True, False)
+    """
+    return str(getattr(thing, "__module__", "")).partition(".")[0] == _PACKAGE
+
+
 @functools.cache
 def fingerprint() -> Mapping[str, str]:
     """Return the versions and hashes that decide the bits of a run together with its plan.

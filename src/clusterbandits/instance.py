@@ -1,20 +1,22 @@
-"""The truth a learner plays against: the mean of every arm, and the law of rewards."""
+"""The environment: the true mean of every arm, and how its rewards are distributed."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from clusterbandits.clusters import Clusters
+from clusterbandits.distributions import Distribution
 from clusterbandits.families import Family, as_family
 from clusterbandits.partition import DATA_KEYS, Label, Partition
 from clusterbandits.tables import Table
 from clusterbandits.validate import Described, as_float, as_mapping, check_keys, invalid, is_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -33,13 +35,15 @@ class Instance:
     means
         Grouped, ``[[0.41, 0.42], [0.45]]``; by name, ``{"red": [0.41, 0.42], "blue": [0.45]}``; with labels,
         ``{"red": {"a": 0.41, "b": 0.42}, "blue": {"c": 0.45}}``; or flat, ``[0.41, 0.42, 0.45]`` or
-        ``{"a": 0.41, "b": 0.42, "c": 0.45}``.
+        ``{"a": 0.41, "b": 0.42, "c": 0.45}``. In place of means, distributions: ``Beta``,
+        ``TruncatedGaussian``, ``Mixture``, ``Empirical``, or ``Sampled`` for a function of your own.
     labels
         With flat means: the group of every arm. Without labels, flat means are one group.
     arms
         With flat means: the label of every arm.
     family
-        A ``Family`` or its name, ``"bernoulli"`` by default; see ``as_family``.
+        A ``Family`` or its name, ``"bernoulli"`` by default; see ``as_family``. With distributions it is the
+        family that policies given by name assume, and that bounds on regret are computed for.
 
     Examples
     --------
@@ -48,6 +52,9 @@ class Instance:
     ((5,), 0.45)
     >>> instance.clusters(widths=[0.03, 0.04])
     Clusters([3, 3], widths=[0.03, 0.04])
+    >>> from clusterbandits import Beta, Empirical
+    >>> Instance([[Beta(2, 8), Beta(3, 7)], [Empirical([0, 0, 0, 1])]])
+    <Instance: 3 arms in 2 groups, means 0.2 to 0.3, own rewards, judged as bernoulli>
     """
 
     def __init__(
@@ -57,7 +64,14 @@ class Instance:
         arms: object = None,
         family: Family | str = "bernoulli",
     ) -> None:
-        partition, values = _read(means, labels, arms)
+        partition, given = _read(means, labels, arms)
+        distributions = [one for one in given if isinstance(one, Distribution)]
+        if distributions and len(distributions) < len(given):
+            allowed = "means alone or distributions alone"
+            raise invalid("means", "Instance", allowed, Described(f"{len(distributions)} of {len(given)}"))
+        values = _floats([one.mean for one in distributions] or given)
+        #: The distribution of every arm's rewards, where they are not those of the family.
+        self.rewards: tuple[Distribution, ...] | None = tuple(distributions) or None
         self.family = as_family(family, "Instance")
         self.partition = partition
         inside = self.family.contains(values)
@@ -98,7 +112,9 @@ class Instance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which ``from_dict`` makes this instance again."""
-        return {"family": self.family.spec, **self.partition.to_dict(), "means": self.means.tolist()}
+        data = {"family": self.family.spec, **self.partition.to_dict(), "means": self.means.tolist()}
+        own = {} if self.rewards is None else {"rewards": [one.to_dict() for one in self.rewards]}
+        return data | own
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Instance:
@@ -110,8 +126,13 @@ class Instance:
         >>> Instance.from_dict(instance.to_dict()) == instance
         True
         """
-        check_keys(["family", *DATA_KEYS, "means"], "Instance.from_dict", data)
-        return cls(data["means"], labels=Partition.of_dict(data, "Instance"), family=data["family"])
+        own = ["rewards"] if isinstance(data, Mapping) and "rewards" in data else []
+        check_keys(["family", *DATA_KEYS, "means", *own], "Instance.from_dict", data)
+        means = [Distribution.from_dict(one) for one in data["rewards"]] if own else data["means"]
+        made = cls(means, labels=Partition.of_dict(data, "Instance"), family=data["family"])
+        if own and made.means.tolist() != data["means"]:
+            raise invalid("means", "Instance.from_dict", "those of the rewards", data["means"])
+        return made
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Instance) and self._identity() == other._identity()
@@ -120,14 +141,15 @@ class Instance:
         return hash(self._identity())
 
     def _identity(self) -> tuple[object, ...]:
-        return self.family, self.partition, tuple(self.means.tolist())
+        return self.family, self.partition, tuple(self.means.tolist()), self.rewards
 
     def __repr__(self) -> str:
         family = "" if self.family.name == "bernoulli" else f", family={self.family.spec!r}"
-        if len(self.arms) > _SHOWN_ARMS:
+        if len(self.arms) > _SHOWN_ARMS or self.rewards is not None:
             extent = f"means {self.means.min():g} to {self.best_mean:g}"
             groups = len(self.partition.clusters)
-            return f"<Instance: {len(self.arms)} arms in {groups} groups, {extent}, {self.family.spec}>"
+            law = self.family.spec if self.rewards is None else f"own rewards, judged as {self.family.spec}"
+            return f"<Instance: {len(self.arms)} arms in {groups} groups, {extent}, {law}>"
         if not self.partition.contiguous:
             labels = self.partition.cluster_names
             arms = "" if self.partition.anonymous else f", arms={list(self.arms)!r}"
@@ -150,7 +172,7 @@ class Instance:
         return Table(("cluster", "arm", "mean", "gap"), rows, title=f"{self.family.spec} rewards").html()
 
 
-def _read(means: object, labels: object, arms: object) -> tuple[Partition, Floats]:
+def _read(means: object, labels: object, arms: object) -> tuple[Partition, list[object]]:
     named = as_mapping(means)
     if named is None and not is_list(means):
         raise invalid("means", "Instance", "a list of means, a list of groups, or a mapping", means)
@@ -165,21 +187,21 @@ def _read(means: object, labels: object, arms: object) -> tuple[Partition, Float
     return _read_flat(parts, labels, arms)
 
 
-def _read_flat(parts: list[object], labels: object, arms: object) -> tuple[Partition, Floats]:
+def _read_flat(parts: list[object], labels: object, arms: object) -> tuple[Partition, list[object]]:
     if not parts:
         raise invalid("means", "Instance", "at least one mean", parts)
-    values = _floats(parts)
-    groups = [0] * values.size if labels is None else labels
+    values = parts
+    groups = [0] * len(values) if labels is None else labels
     partition = groups if isinstance(groups, Partition) else Partition.of_labels(groups, None, "Instance")
-    if len(partition.arms) != values.size:
+    if len(partition.arms) != len(values):
         given = Described(f"{len(partition.arms)} labels")
-        raise invalid("labels", "Instance", f"one for each of the {values.size} means", given)
+        raise invalid("labels", "Instance", f"one for each of the {len(values)} means", given)
     if arms is not None:
         partition = Partition.of_labels(partition.cluster_names, arms, "Instance")
     return partition, values
 
 
-def _read_grouped(parts: list[object], names: list[object] | None) -> tuple[Partition, Floats]:
+def _read_grouped(parts: list[object], names: list[object] | None) -> tuple[Partition, list[object]]:
     labelled = [as_mapping(part) for part in parts]
     values = [list(_values(part)) for part in parts]
     if not all(values):
@@ -188,7 +210,7 @@ def _read_grouped(parts: list[object], names: list[object] | None) -> tuple[Part
         raise invalid("means", "Instance", "labelled in every group or in none", parts)
     arms = [len(part) if label is None else list(label) for part, label in zip(values, labelled, strict=True)]
     groups = arms if names is None else dict(zip(names, arms, strict=True))
-    return Partition.of_groups(groups, "Instance"), _floats([mean for part in values for mean in part])
+    return Partition.of_groups(groups, "Instance"), [mean for part in values for mean in part]
 
 
 def _values(part: object) -> Iterable[object]:
@@ -205,3 +227,39 @@ def _floats(values: list[object]) -> Floats:
         if not np.isfinite(as_float(value)):
             raise invalid("means", "Instance", "finite numbers", value)
     return np.array([as_float(value) for value in values])
+
+
+def paired_clusters(instance: Instance, clusters: Clusters | None, owner: str) -> Clusters:
+    """Return clusters that fit an instance's arms, its own with true spans where None are given.
+
+    Arms match by position. Labels, where both sides have them, must agree; so must the names of clusters that
+    both sides use. Arms may be grouped otherwise than the instance was written.
+    """
+    if not isinstance(instance, Instance):
+        raise invalid("instance", owner, "an Instance", instance)
+    if clusters is None:
+        return instance.clusters()
+    if not isinstance(clusters, Clusters):
+        raise invalid("clusters", owner, "a Clusters", clusters)
+    if len(instance.arms) != len(clusters.arms):
+        raise invalid("clusters", owner, f"over the {len(instance.arms)} arms of the instance", clusters)
+    _check_labels(instance.partition, clusters.partition, owner)
+    _check_names(instance.partition, clusters.partition, owner)
+    return clusters
+
+
+def _check_labels(true: Partition, told: Partition, owner: str) -> None:
+    if true.arms == told.arms:
+        return
+    if not (true.anonymous or told.anonymous) or not set(true.arms).isdisjoint(told.arms):
+        raise invalid("clusters", owner, "over the arms of the instance, in its order", told.arms)
+
+
+def _check_names(true: Partition, told: Partition, owner: str) -> None:
+    if true.numbered or told.numbered:
+        return
+    shared = set(true.clusters) & set(told.clusters)
+    for arm, one, other in zip(told.arms, true.cluster_names, told.cluster_names, strict=True):
+        if one != other and {one, other} & shared:
+            given = Described(f"arm {arm!r} in {other!r}, which the instance has in {one!r},")
+            raise invalid("clusters", owner, "grouped as the instance where names are the same", given)

@@ -1,11 +1,13 @@
-"""Small tables: the same rows as text of at most 80 columns, and as HTML for notebooks.
+"""Small tables: the same rows as text of at most 80 columns, as HTML for notebooks, and as Markdown.
 
-Names are whatever users chose: ``plain`` makes them safe for a terminal, ``html_text`` for a page.
+Names are whatever users chose: ``plain`` makes them safe for a terminal, ``html_text`` and ``markdown_text``
+for a page.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from dataclasses import dataclass
 from html import escape
@@ -17,6 +19,14 @@ _SHORTEST = 6
 _HTML_ROWS = 200
 #: Notebooks would otherwise typeset dollars in names as formulas.
 _NO_FORMULAS = 'class="tex2jax_ignore mathjax_ignore"'
+#: What begins or ends markup inside a line. Underscores inside words and brackets without a target do not.
+_INLINE = re.compile(r"[\\`*~|]|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])")
+#: Some readers know no backslash before these.
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "@": "&#64;"}
+#: What turns an address into a link where it is not marked up.
+_ADDRESS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
+#: A heading, an item of a list, or a rule at the beginning of a line.
+_BLOCK = re.compile(r"^(\d*)([-+=#.)])(?=[\s\-+=#]|$)")
 
 
 @dataclass(frozen=True)
@@ -142,3 +152,41 @@ def html_text(text: str) -> str:
 def html_paragraph(text: str) -> str:
     """Return a sentence as a paragraph of HTML."""
     return f"<p {_NO_FORMULAS}>{html_text(text)}</p>"
+
+
+class Markdown(str):
+    """Text that is Markdown already."""
+
+    __slots__ = ()
+
+
+def markdown_text(text: str) -> str:
+    r"""Return Markdown that shows a text as it is: no markup, no HTML, no link.
+
+    Examples
+    --------
+    >>> print(markdown_text("*a* [x](y) <b> 5 $ c_max"))
+    \*a\* [x\](y) &lt;b&gt; 5 &#36; c_max
+    """
+    inline = _INLINE.sub(r"\\\g<0>", plain(text).strip())
+    inert = "".join(_ENTITIES.get(letter, letter) for letter in inline)
+    unlinked = _ADDRESS.sub(lambda found: f"&#{ord(found[0])};", inert)
+    return _BLOCK.sub(r"\1\\\2", unlinked)
+
+
+def markdown_table(table: Table) -> str:
+    r"""Return a table in Markdown, without its title and notes; cells of ``Markdown`` stay as they are.
+
+    Examples
+    --------
+    >>> print(markdown_table(Table(("case", "regret"), (("a|b", 12.5),))))
+    | case | regret |
+    |---|---|
+    | a\|b | 12.50 |
+    """
+    rows = [f"| {' | '.join(map(_markdown_cell, row))} |" for row in (table.columns, *table.rows)]
+    return "\n".join([rows[0], "|" + "---|" * len(table.columns), *rows[1:]])
+
+
+def _markdown_cell(value: object) -> str:
+    return value.replace("|", "\\|") if isinstance(value, Markdown) else markdown_text(cell(value))

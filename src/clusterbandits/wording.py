@@ -46,7 +46,7 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many letters; a longer one ends with "…".
+    """Return a text of at most so many letters, at least 1; a longer one ends with "…".
 
     Examples
     --------
@@ -57,7 +57,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def without_middle(text: str, most: int) -> str:
-    """Return a text of at most so many letters; of a longer one, the beginning and the end.
+    """Return a text of at most so many letters, at least 1; of a longer one, the beginning and the end.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def without_middle(text: str, most: int) -> str:
     "The file 'very/lo… is missing."
     """
     end = most * 2 // 5
-    return text if len(text) <= most else text[: most - 1 - end] + "…" + text[-end:]
+    return text if len(text) <= most else text[: most - 1 - end] + "…" + text[len(text) - end :]
 
 
 def listed(names: Iterable[object], room: int = _ROOM) -> str:

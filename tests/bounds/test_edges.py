@@ -230,10 +230,10 @@ def test_grouping_of_the_clusters_decides() -> None:
     assert bound.allocation[1] == math.inf
 
 
-def test_a_thousand_clusters_print_the_dearest() -> None:
+def test_a_thousand_clusters_print_those_with_the_largest_bounds() -> None:
     bound = regret_bound(Instance([[0.5 - 0.0001 * c] for c in range(1000)]))
     text = str(bound)
-    assert "30 dearest of 1000 clusters" in text
+    assert "The 30 clusters with the largest lower bounds, of 1000." in text
     assert [line.split()[0] for line in text.splitlines() if line[:1].isdigit()] == list(
         map(str, range(1, 31))
     )
@@ -281,7 +281,7 @@ def test_views_and_plain_data() -> None:
     assert page.count("<tr>") == 3
     assert "lower bound     5.741" in page
     assert 'text-align:right">4.408</td>' in page
-    assert "A: all arms share the proof" in page
+    assert "A: regret if all arms of the cluster are used" in page
     odd = Instance({"<b>": [0.1, 0.9]})
     assert "<b>" not in regret_bound(odd, odd.clusters(0.1))._repr_html_()
     many = Instance([[0.1 + c / 200, 0.2] for c in range(40)])

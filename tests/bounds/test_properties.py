@@ -7,8 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from clusterbandits import Clusters, Family, Instance, RegretBound, regret_bound
 from tests.families import exact

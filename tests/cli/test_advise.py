@@ -116,10 +116,10 @@ def test_help_fits(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_study_follows_from_the_advice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    file, study = tmp_path / "data" / 'his "tory".csv', tmp_path / "next.toml"
+    file, study = tmp_path / "data" / 'his "tory".csv', tmp_path / "the next.toml"
     file.write_text(GOOD.replace("red", 'r "é"'))
     err = call(capsys, "advise", str(file), *SMALL, "--study", str(study))[2]
-    assert err == f"Wrote {study}. Next: clusterbandits run {study}\n"
+    assert err == f"Wrote {study}. Next: clusterbandits run '{study}'\n"
     found = read_study(study)
     advice = cb.advise(file, horizon=1e3, runs=4)
     (case,) = found.cases

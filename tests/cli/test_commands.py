@@ -268,6 +268,29 @@ def test_a_full_disk_ends_with_one_sentence() -> None:
     assert found.stderr == b"Error: The output must be writable. Got 'no space left on device' instead.\n"
 
 
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            OSError(24, "Too many open files"),
+            "The operating system stopped the command with 'too many open files'.",
+        ),
+        (
+            OSError(13, "Permission denied", "a.csv"),
+            "The path 'a.csv' must be usable. Got 'permission denied' instead.",
+        ),
+    ],
+)
+def test_errors_of_the_system_are_not_blamed_on_the_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: OSError, sentence: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("clusterbandits.studies.problem.read_problem", fail)
+    assert call(capsys, "bound", PROBLEM) == (2, "", f"Error: {sentence}\n")
+
+
 def test_output_survives_a_narrow_encoding() -> None:
     found = run_process(
         "-m", "clusterbandits", "bound", "0.3,0.7; 0.8", "--widths", "inf", PYTHONIOENCODING="ascii"

@@ -175,10 +175,11 @@ def test_examples_are_listed_written_and_never_written_over(
     code, out, err = call(capsys, "example", "start")
     assert (code, out) == (2, "")
     assert "must be a file that does not exist yet. Got 'start.toml' instead." in err
-    code, _, _ = call(capsys, "example", "widths", "--out", "mine.toml")
-    assert (tmp_path / "mine.toml").read_text(encoding="utf-8") == example_text("widths")
+    code, out, _ = call(capsys, "example", "widths", "--out", "my own.toml")
+    assert out == "Wrote my own.toml. Edit it, then: clusterbandits run 'my own.toml'\n"
+    assert (tmp_path / "my own.toml").read_text(encoding="utf-8") == example_text("widths")
     code, out, err = call(capsys, "example", "stard")
     assert (code, out) == (2, "")
     assert "one of start, table, widths, random, paper. Got 'stard' instead." in err
     assert call(capsys, "example", "--schema")[1] == schema_text() + "\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml", "start.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my own.toml", "start.toml"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.policies.index.evidence import threshold
+from clusterbandits.policies.kl_ucb import threshold
 from clusterbandits.policies.protocol import KERNELS
 from clusterbandits.simulation.loop import DONE, Record, Rewards, Rules, advance
 from tests.exactness.problems import KINDS, PAPER

@@ -126,8 +126,8 @@ def test_another_compiler_has_another_key(library: str, monkeypatch: pytest.Monk
 
 
 WARM = """
-from clusterbandits.families import law
-law.divergence(law.Law(0, 1.0), 0.2, 0.3, 0.1)
+from clusterbandits.families import Bernoulli, law
+law.divergence(Bernoulli().law, 0.2, 0.3, 0.1)
 print(sum(law.divergence.stats.cache_hits.values()), law.divergence.stats.cache_path)
 """
 

@@ -113,7 +113,7 @@ def test_levels_and_widths_are_not_negative(family: Family, bad: float) -> None:
 
 
 def test_an_unknown_law_has_no_numbers() -> None:
-    unknown = law.Law(99, 1.0)
+    unknown = Poisson().law._replace(code=99)
     assert math.isnan(law.divergence(unknown, 0.2, 0.3, 0.1))
     assert math.isnan(law.total(unknown, np.random.default_rng(0), 0.2, 5))
 

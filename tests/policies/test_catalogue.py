@@ -9,17 +9,23 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.cli.main import run
-from clusterbandits.policies.catalogue import catalogue
+from clusterbandits.policies.registry import catalogue
 
 PAGE = Path(__file__).parents[2] / "docs" / "policies.md"
 
 
-def test_the_page_has_a_row_for_every_policy() -> None:
+def test_the_page_has_the_table_of_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["policies", "--markdown"])
+    table = capsys.readouterr().out
+    page = PAGE.read_text(encoding="utf-8")
+    assert f"\n\n{table}\n" in page, "Renew the table: clusterbandits policies --markdown"
+    assert page.count("\n| `") == table.count("\n| `") + page.partition("## Settings")[2].count("\n| `")
     marks = {True: "yes", False: "no"}
     for row in catalogue():
         flags = " | ".join(marks[row[key]] for key in ("widths", "horizon", "random"))
         line = f"| `{row['policy']}` | `{row['class']}` | {flags} | {row['guarantee']} | {row['reference']} |"
-        assert line in PAGE.read_text(encoding="utf-8").splitlines()
+        assert line in table.splitlines()
 
 
 def test_the_page_explains_every_setting() -> None:

@@ -12,7 +12,7 @@ from scipy.special import betaln
 
 import clusterbandits as cb
 from clusterbandits.families.posterior import log_likelihood
-from clusterbandits.policies.bayes.hierarchy import MEANS, POINTS, STRENGTHS
+from clusterbandits.policies.hier_ts import MEANS, POINTS, STRENGTHS
 from clusterbandits.policies.protocol import kernels_for_python
 
 PULLS, TOTALS = [5, 40, 12], [1.0, 22.0, 9.0]

@@ -13,9 +13,8 @@ from scipy import integrate, special, stats
 
 import clusterbandits as cb
 from clusterbandits.families.posterior import Density
-from clusterbandits.policies.bayes.mass import log_mass
-from clusterbandits.policies.gallop import UNPULLED
 from clusterbandits.policies.protocol import kernels_for_python
+from clusterbandits.policies.restricted.mass import log_mass
 
 Floats = NDArray[np.float64]
 SMALLEST_P = 1e-4
@@ -219,7 +218,7 @@ def test_no_failure_on_random_states(family: str) -> None:
             totals = np.maximum(totals, 1e-3)
         state.pulls[:] = state.known_pulls[:] = pulls
         state.totals[:] = state.known_totals[:] = totals
-        state.memory[UNPULLED] = 0
+        state.memory["unpulled"] = 0
         kernels.select(state, 10**9)
         spans = np.maximum.reduceat(state.draws, starts) - np.minimum.reduceat(state.draws, starts)
         assert np.isfinite(state.draws).all()

@@ -19,9 +19,9 @@ def words(drawing: Picture) -> list[str]:
 def axes_of(draw: Callable[..., Picture], *given: Any, **settings: Any) -> Any:
     kept: list[Any] = []
 
-    def keep(figure: Any, name: str, alt: str) -> Picture:
+    def keep(figure: Any, *words: str) -> Picture:
         kept.append(figure)
-        return picture(figure, name, alt)
+        return picture(figure, *words)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(f"{draw.__module__}.picture", keep)

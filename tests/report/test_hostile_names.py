@@ -20,15 +20,13 @@ import clusterbandits as cb
 from clusterbandits.bounds.view import evidence_table, pull_table
 from clusterbandits.report.arms_panel import ArmsGroup, arms_panel
 from clusterbandits.report.folder import write_folder
-from clusterbandits.report.markdown import Markdown, markdown_table, markdown_text
 from clusterbandits.report.page import Card, Page, Section, render_page
 from clusterbandits.report.picture import Picture, inline_svg
 from clusterbandits.report.pulls_panel import pulls_panel
 from clusterbandits.report.ratio_panel import ratio_panel
-from clusterbandits.report.regret_panel import regret_panel
-from clusterbandits.report.regret_plot import save_regret_plot
+from clusterbandits.report.regret_panel import regret_panel, save_regret_plot
 from clusterbandits.report.regret_table import regret_table
-from clusterbandits.report.sheet import clipped, shortened
+from clusterbandits.report.sheet import fitted, folded
 from clusterbandits.report.spans_panel import spans_panel
 from clusterbandits.report.sweep_panel import Sweep, sweep_panel
 from clusterbandits.simulation.results import Result
@@ -37,7 +35,7 @@ from clusterbandits.studies.advise import Advice
 from clusterbandits.studies.run_study import run_study
 from clusterbandits.studies.study_file import parse_study
 from clusterbandits.studies.study_report import StudyReport
-from clusterbandits.tables import Table, plain
+from clusterbandits.tables import Markdown, Table, markdown_table, markdown_text, plain
 from tests.browser import needs_browser, opened_browser, opened_page
 from tests.hostile import CONTROLS, FORMULAS, HOSTILE, LETTERS, MATHS, OBEYED, SCRIPTS
 from tests.report.drawn import words
@@ -203,7 +201,7 @@ def test_pictures_hold_names_as_words_alone() -> None:
         assert Parsed(inside).tags <= {tag.lower() for tag in DRAWN}
         seen += "\n".join(["", *words(drawing), ""])
     for name in [*SHORT, *LETTERS]:
-        assert f"\n{shortened(name, 34)}\n" in seen
+        assert f"\n{fitted(name, 34)}\n" in seen
 
 
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])
@@ -219,8 +217,8 @@ def test_plots_show_any_label(form: str, tmp_path: Path, advice: Advice) -> None
 
 
 def test_long_names_are_cut() -> None:
-    assert clipped("x" * 10**6) == "x" * 299 + "…"
-    assert shortened("x" * 10**6, 20).endswith("x…")
+    assert "".join(folded("x" * 10**6, 1e6)) == "x" * 299 + "…"
+    assert fitted("x" * 10**6, 20).endswith("x…")
     (section,) = spans_panel([[0.1, 0.2]], ["y" * 9999], name="s", labels=[["x" * 9999, "z"]]).svg.split(
         "yyy…: span"
     )[:1]

@@ -89,6 +89,15 @@ def test_curves_and_bands_are_those_of_the_result() -> None:
     assert axes.get_ylim()[1] > max(high.max(), result.mean("kl-ucb").max())
 
 
+def test_steep_bounds_leave_the_picture_and_curves_do_not() -> None:
+    result = made(rounds=(1, 2, 4, 8))
+    steep = regret_bound(Instance([[0.49999], [0.5]]))
+    axes = axes_of(regret_panel, result, steep)
+    highest = max(result.band(label)[1].max() for label in result.labels)
+    assert regret_view(result, steep).lines[0].regret.max() > 100 * highest
+    assert highest < axes.get_ylim()[1] < 2 * highest
+
+
 def test_a_linear_axis_begins_at_nothing() -> None:
     axes = axes_of(regret_panel, made(), BOUND)
     assert axes.get_xscale() == "linear"

@@ -1,4 +1,4 @@
-"""Plots: the numbers they show, and files that are whole or not there."""
+"""Regret plots as files: what they show at every width, and that they are whole or not there."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from clusterbandits import Clusters, Instance, InvalidInputError, regret_bound
 from clusterbandits.errors import UnwritableFileError
-from clusterbandits.report import regret_plot
+from clusterbandits.report import regret_panel
 from clusterbandits.report.picture import check_picture_file
-from clusterbandits.report.regret_plot import draw_regret, regret_curves, save_regret_plot
+from clusterbandits.report.regret_panel import save_regret_plot
 from clusterbandits.simulation.results import Result
 
 INSTANCE = Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
@@ -32,80 +32,69 @@ def made(labels: tuple[str, ...] = ("kl-ucb", "clus-ucb"), runs: int = 6) -> Res
     return Result(INSTANCE, labels, rounds, generator.multinomial(steps, [0.1, 0.1, 0.1, 0.1, 0.6]).cumsum(2))
 
 
-def drawn(result: Result, bound: Any = None) -> Any:
-    axes = Figure().subplots()
-    draw_regret(regret_curves(result, bound), axes)
-    return axes
+def drawn(result: Result, bound: Any = None, width: float = 160) -> Figure:
+    """Return the figure that would be saved."""
+    kept: list[Figure] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regret_panel, "save_figure", lambda figure, _: kept.append(figure))
+        save_regret_plot(result, "plot.png", bound, width=width)
+    return kept[0]
 
 
-def test_curves_are_the_numbers_of_the_result() -> None:
+def test_a_file_shows_the_same_curves_as_a_page() -> None:
     result = made()
-    curves = regret_curves(result, BOUND)
-    assert curves.rounds.tolist() == [10, 100, 1000]
-    assert [curve.label for curve in curves.policies] == ["kl-ucb", "clus-ucb"]
-    for curve in curves.policies:
-        low, high = result.band(curve.label)
-        assert np.array_equal(curve.mean, result.mean(curve.label))
-        assert np.array_equal(curve.low, low)
-        assert np.array_equal(curve.high, high)
-    for line, slope in zip(curves.bounds, (BOUND.lower, BOUND.clus_ucb, BOUND.classical), strict=True):
-        assert line.slope == slope
-        assert line.regret.tolist() == pytest.approx([slope * math.log(n) for n in (10, 100, 1000)])
-    assert [line.label for line in curves.bounds] == [
-        "lower bound: 2.81 log n",
-        "Clus-UCB (Theorem 2): 3.68 log n",
-        "classical: 5.74 log n",
-    ]
-
-
-def test_only_bounds_that_hold_are_drawn() -> None:
-    result = made()
-    assert regret_curves(result).bounds == ()
-    same = regret_curves(result, regret_bound(INSTANCE, Clusters([2, 3], widths=[0.4, 0.7]))).bounds
-    assert [line.names for line in same] == [("lower bound", "Clus-UCB (Theorem 2)"), ("classical",)]
-    misled = regret_bound(INSTANCE, Clusters([2, 3], widths=[0.4, 0.2]))
-    assert misled.misled
-    assert [line.names for line in regret_curves(result, misled).bounds] == [("classical",)]
-    endless = regret_bound(Instance([[0.0, -1.0], [1e-200]], family="gaussian"))
-    assert all(math.isfinite(line.slope) for line in regret_curves(result, endless).bounds)
-
-
-def test_the_drawing_shows_the_curves() -> None:
-    result = made()
-    axes = drawn(result, BOUND)
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    assert list(lines)[:2] == ["kl-ucb", "clus-ucb"]
-    assert np.array_equal(lines["clus-ucb"].get_ydata(), result.mean("clus-ucb"))
-    assert lines["clus-ucb"].get_linestyle() == "-"
-    assert lines["classical: 5.74 log n"].get_linestyle() == "--"
-    low, high = result.band("kl-ucb")
-    corners = axes.collections[0].get_paths()[0].vertices[:, 1]
-    assert (corners.min(), corners.max()) == pytest.approx((low.min(), high.max()))
+    axes = drawn(result, BOUND).axes[0]
+    view = regret_panel.regret_view(result, BOUND)
+    heights = [*(curve.mean for curve in view.policies), *(line.regret for line in view.lines)]
+    for line, height in zip(axes.get_lines(), heights, strict=True):
+        assert np.array_equal(np.asarray(line.get_ydata()), height)
+    styles = [line.get_linestyle() for line in axes.get_lines()]
+    assert styles == ["-", "-", "--", "--", "--"]
+    for band, curve in zip(axes.collections, view.policies, strict=True):
+        corners = np.asarray(band.get_paths()[0].vertices)[:, 1]
+        assert (corners.min(), corners.max()) == pytest.approx((curve.low.min(), curve.high.max()))
     assert axes.get_xscale() == "log"
     assert axes.get_xlim() == (10, 1000)
     assert axes.get_ylim()[0] == 0
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("round n", "regret")
-    shown = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert shown == ["kl-ucb", "clus-ucb", "Bounds, as slopes from 0 at n = 1:", *list(lines)[2:]]
+    assert axes.get_xlabel() == "round n, log scale"
+
+
+def test_the_legend_of_a_file_names_curves_and_slopes() -> None:
+    shown = [text.get_text() for text in drawn(made(), BOUND).texts]
+    assert shown == [
+        "mean regret of 6 runs, 95 % bootstrap bands",
+        "kl-ucb",
+        "clus-ucb",
+        "Bounds: slopes per log n, drawn from n = 100",
+        "lower bound: 2.81",
+        "Clus-UCB (Theorem 2): 3.68",
+        "classical: 5.74",
+    ]
+    endless = regret_bound(Instance([[0.0, -1.0], [1e-200]], family="gaussian"))
+    lines = regret_panel.regret_view(made(), endless).lines
+    assert all(math.isfinite(line.slope) for line in lines)
 
 
 def test_policies_keep_their_colours() -> None:
-    both = {line.get_label(): to_hex(line.get_color()) for line in drawn(made()).get_lines()}
-    turned = {
-        line.get_label(): to_hex(line.get_color())
-        for line in drawn(made(("ucb", "clus-ucb", "kl-ucb"))).get_lines()
-    }
-    assert turned == {**both, "ucb": "#009e73"}
-    many = drawn(made(tuple(f"p{n}" for n in range(20)))).get_lines()
+    def colours(labels: tuple[str, ...]) -> dict[str, str]:
+        lines = drawn(made(labels)).axes[0].get_lines()
+        return dict(zip(labels, (to_hex(line.get_color()) for line in lines), strict=True))
+
+    both = colours(("kl-ucb", "clus-ucb"))
+    assert both == {"kl-ucb": "#0072b2", "clus-ucb": "#d55e00"}
+    turned = colours(("ucb", "clus-ucb", "kl-ucb"))
+    assert turned == {**both, **colours(("ucb",))}
+    many = drawn(made(tuple(f"p{n}" for n in range(20)))).axes[0].get_lines()
     assert len({(to_hex(line.get_color()), line.get_marker()) for line in many}) == 20
 
 
 def test_one_run_has_no_band_and_one_checkpoint_has_a_mark() -> None:
-    result = loosely(Instance([[0.5], [0.75]]), ["p"], [10], [[[[2, 8]]]])
-    curves = regret_curves(result)
-    assert curves.title == "Regret of 1 run"
-    assert np.isnan(curves.policies[0].low).all()
-    assert drawn(result).get_lines()[0].get_marker() == "o"
+    result = loosely(Instance([[0.5], [0.75]]), ["kl-ucb"], [10], [[[[2, 8]]]])
+    figure = drawn(result, regret_bound(result.instance))
+    assert [text.get_text() for text in figure.texts] == ["regret of 1 run", "kl-ucb"]
+    (line,) = figure.axes[0].get_lines()
+    assert (line.get_marker(), line.get_markevery()) == ("o", 1)
+    assert len(figure.axes[0].collections) == 0
 
 
 @pytest.mark.parametrize(
@@ -130,37 +119,30 @@ def test_svg_letters_stay_letters(tmp_path: Path) -> None:
     result = made(("_hidden", "$5 off"))
     save_regret_plot(result, tmp_path / "plot.svg", BOUND)
     drawing = (tmp_path / "plot.svg").read_text(encoding="utf-8")
-    for words in ("_hidden", "$5 off", "round n", "Clus-UCB (Theorem 2): 3.68 log n"):
+    for words in ("_hidden", "$5 off", "round n, log scale", "Clus-UCB (Theorem 2): 3.68"):
         assert f">{words}</text>" in drawing
     assert "<dc:date>" not in drawing
 
 
-@pytest.mark.parametrize("width", [80, 160])
-def test_nothing_is_cut_off_or_overlaps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: float
-) -> None:
+@pytest.mark.parametrize("width", [80, 160, 400])
+def test_nothing_is_cut_off_or_overlaps(width: float) -> None:
     """Every word lies inside the picture, and the legend below the axes' own words."""
-    kept = []
-
-    def keep(**settings: Any) -> Figure:
-        kept.append(Figure(**settings))
-        return kept[0]
-
-    monkeypatch.setattr(regret_plot, "Figure", keep)
     result = made((*(f"{'x' * 38}{n:02}" for n in range(12)), "kl-ucb"))
-    save_regret_plot(result, tmp_path / "plot.png", regret_bound(Instance([[0.4], [0.5]])), width=width)
-    figure = kept[0]
+    figure = drawn(result, regret_bound(Instance([[0.4], [0.5]])), width)
+    figure.set_dpi(300)
     figure.draw_without_rendering()
-    axes = figure.axes[0]
-    legend = axes.get_legend()
-    assert legend is not None
-    frame, box = figure.bbox, legend.get_window_extent()
-    assert frame.x0 <= box.x0
-    assert box.x1 <= frame.x1
-    assert frame.y0 <= box.y0
-    assert box.y1 <= axes.xaxis.label.get_window_extent().y0
+    axes, frame = figure.axes[0], figure.bbox
+    assert frame.width / figure.dpi * 25.4 == pytest.approx(width)
     assert axes.get_window_extent().height > 0.3 * width / 25.4 * figure.dpi
-    assert axes.title.get_window_extent().x1 <= frame.x1
+    title, *legend = (text.get_window_extent() for text in figure.texts)
+    for k, box in enumerate(legend):
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 < box.y1 <= axes.xaxis.label.get_window_extent().y0
+        for other in legend[:k]:
+            apart = box.x1 <= other.x0 or other.x1 <= box.x0
+            assert apart or min(box.y1, other.y1) - max(box.y0, other.y0) < 0.15 * box.height
+    assert axes.get_window_extent().y1 <= title.y0 < title.y1 <= frame.y1
+    assert title.x1 <= frame.x1
 
 
 @pytest.mark.parametrize("name", ["plot.gif", "plot", "plot.", "svg"])
@@ -199,5 +181,5 @@ def test_widths_are_refused(tmp_path: Path, width: Any) -> None:
 
 
 def test_drawing_leaves_pyplot_alone() -> None:
-    code = "import sys, clusterbandits.report.regret_plot; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, clusterbandits.report.regret_panel; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

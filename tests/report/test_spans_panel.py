@@ -51,7 +51,7 @@ def test_declared_widths_are_brackets_around_the_span() -> None:
     assert small.bracket == pytest.approx((0.45, 0.55))
     assert wide.bracket == (-math.inf, math.inf)
     assert [row.violated for row in (exact, small, wide)] == [False, True, False]
-    assert [row.text for row in (exact, small, wide)] == [
+    assert [row.heading() for row in (exact, small, wide)] == [
         "a: span 0.3, width 0.3",
         "b: span 0.4, width 0.1 is too small",
         "c: span 0.1, width ∞",

@@ -7,51 +7,85 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from clusterbandits.policies.registry import POLICIES
+from clusterbandits.policies import KLUCB, POLICIES
 from clusterbandits.report.sheet import WIDTH, Entry, folded, panel, text_width
-from clusterbandits.report.style import POLICY_LOOKS, looks, policy_name, render, round_ticks, settings
+from clusterbandits.report.style import Look, looks, numbered_look, policy_name, render, round_ticks, settings
 
 
 def seen(look: Any) -> tuple[str, str]:
     return look.colour, look.marker
 
 
+def test_the_policies_of_the_paper_have_solid_lines_in_known_colours() -> None:
+    assert looks(["kl-ucb", "clus-ucb", "tlp-mean", "tlp-max"]) == {
+        "kl-ucb": Look("#0072B2", "o", "-"),
+        "clus-ucb": Look("#D55E00", "s", "-"),
+        "tlp-mean": Look("#009E73", "^", "-"),
+        "tlp-max": Look("#CC79A7", "v", "-"),
+    }
+
+
 def test_every_policy_of_the_registry_has_a_look_of_its_own() -> None:
-    assert set(POLICY_LOOKS) == set(POLICIES)
-    assert len(set(map(seen, POLICY_LOOKS.values()))) == len(POLICIES)
-    dashes = {(look.colour, look.dash) for look in POLICY_LOOKS.values()}
-    assert len(dashes) == len(POLICIES)
-    assert POLICY_LOOKS["kl-ucb"].colour == "#0072B2"
-    assert POLICY_LOOKS["clus-ucb"].colour == "#D55E00"
+    given = looks(POLICIES).values()
+    assert len(set(map(seen, given))) == len(POLICIES)
+    assert len({(look.colour, look.dash) for look in given}) == len(POLICIES)
+
+
+def test_looks_without_end_are_all_different() -> None:
+    given = [numbered_look(number) for number in range(1000)]
+    assert len(set(given)) == 1000
+    assert len(set(map(seen, given[:72]))) == 72
+    for look in given:
+        Line2D([], [], **look.line())
+
+
+def test_a_new_policy_needs_the_registry_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = looks(POLICIES)
+    names = [f"new-{n}" for n in range(60 - len(POLICIES))]
+    for name in names:
+        monkeypatch.setitem(POLICIES, name, KLUCB)
+    after = looks(POLICIES)
+    assert before.items() <= after.items()
+    assert len(set(map(seen, after.values()))) == 60
+    assert len({(look.colour, look.dash) for look in after.values()}) == 60
+    assert all(looks([name])[name] == after[name] for name in names)
 
 
 def test_a_policy_looks_the_same_in_any_company() -> None:
-    alone = {name: looks([name])[name] for name in POLICIES}
-    assert alone == POLICY_LOOKS
-    backwards = looks(reversed(list(POLICIES)))
-    assert backwards == POLICY_LOOKS
-    assert looks(["mine", "clus-ucb:a=5"])["clus-ucb:a=5"] == POLICY_LOOKS["clus-ucb"]
+    together = looks(POLICIES)
+    assert {name: looks([name])[name] for name in POLICIES} == together
+    assert looks(reversed([*POLICIES, "mine"])) == looks(["mine", *POLICIES])
+    assert looks(["mine", "clus-ucb:a=5"])["clus-ucb:a=5"] == together["clus-ucb"]
     assert policy_name("kl-ucb++ (a=3): b") == "kl-ucb++"
+    assert looks(["mine"]).items() <= looks(["yours", *POLICIES, "mine", "clus-ucb:a=5"]).items()
 
 
 def test_labels_of_one_policy_share_a_colour_and_nothing_else() -> None:
-    given = looks(["clus-ucb", "clus-ucb:a=5", "clus-ucb late", "kl-ucb"])
-    three = [given[label] for label in ("clus-ucb", "clus-ucb:a=5", "clus-ucb late")]
-    assert {look.colour for look in three} == {"#D55E00"}
-    assert len({look.marker for look in three}) == 3
-    assert len({look.dash for look in three}) > 1
+    for name, colour in (("clus-ucb", "#D55E00"), ("mine", looks(["mine"])["mine"].colour)):
+        labels = [name, f"{name}:a=5", f"{name}:a=6"]
+        given = looks([*labels, "kl-ucb"])
+        three = [given[label] for label in labels]
+        assert {look.colour for look in three} == {colour}
+        assert len({look.marker for look in three}) == 3
+        assert len({look.dash for look in three}) == 3
+    assert looks(["clus-ucb", "clus-ucb late"])["clus-ucb late"].colour == "#D55E00"
 
 
 def test_unknown_names_look_like_no_known_policy() -> None:
-    given = looks([*POLICIES, *(f"p{n}" for n in range(20))])
-    assert len(set(map(seen, given.values()))) == len(POLICIES) + 20
-    assert looks(["a", "b"])["a"] == looks(["c", "d"])["c"]
+    names = [f"p{n}" for n in range(72 - len(POLICIES))]
+    given = looks([*POLICIES, *names])
+    assert len(set(map(seen, given.values()))) == 72
+    assert all(look not in looks(POLICIES).values() for name in names for look in looks([name]).values())
 
 
-def test_more_labels_than_looks_are_drawn_all_the_same() -> None:
-    assert len(looks(f"p{n}" for n in range(300))) == 300
-    assert len(looks(f"clus-ucb:a={n}" for n in range(300))) == 300
+@pytest.mark.parametrize("form", ["p{}", "clus-ucb:a={}", "my policy {}", "\udc9b{}"])
+def test_three_hundred_labels_are_told_apart(form: str) -> None:
+    labels = [form.format(n) for n in range(300)]
+    given = looks(labels)
+    assert set(given) == set(labels)
+    assert len(set(given.values())) == 300
 
 
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])

@@ -661,7 +661,7 @@ def test_a_selected_arm_waits_for_its_reward() -> None:
     chosen = 0
     for seed in range(600):
         state: Any = policy.fresh_state(np.random.default_rng(seed))
-        state.pulls[:], state.totals[:], state.memory[0] = 10, 5.0, 0
+        state.pulls[:], state.totals[:], state.memory["unpulled"] = 10, 5.0, 0
         tape, first = np.array([[1.0], [1.0]]), np.array([9, 10])
         rewards = Rewards(instance.family.law, np.array([0.5, 0.5]), np.random.default_rng(0), tape, first)
         record = Record(

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterbandits.bounds import view
 from clusterbandits.bounds.cluster import ClusterBound, Evidence, inverse, solve
-from clusterbandits.pairing import paired_clusters
+from clusterbandits.instance import paired_clusters
 from clusterbandits.validate import whole
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class RegretBound:
     def clus_ucb_allocation(self) -> Floats:
         """Pulls of every arm per log n by Clus-UCB, 1/(α L); infinite for a best arm."""
         return self._by_arm([cluster.clus_ucb_allocation for cluster in self.clusters])
+
+    @property
+    def classical_allocation(self) -> Floats:
+        """Pulls of every arm per log n that attain the classical bound, 1/D; infinite for a best arm."""
+        return self._by_arm([cluster.classical_allocation for cluster in self.clusters])
 
     def expected_pulls(self, horizon: float) -> Floats:
         """Return how often Clus-UCB pulls every arm in ``horizon`` rounds, to first order.

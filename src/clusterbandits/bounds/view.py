@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _SHOWN_CLUSTERS = 30
 _SHOWN_NOTES = 8
 _LEGEND = (
-    "A: all arms share the proof that none is best. B: the lowest arm alone proves it. "
-    "The lower bound takes the smaller; Clus-UCB pays A. "
-    "classical: the cluster holds a best arm, where its width is of no help.",
+    "A: regret if all arms of the cluster are used to show that none is best. B: if only its lowest arm is. "
+    "The lower bound is the smaller one; Clus-UCB has A. "
+    "classical: the cluster holds a best arm, and its width does not help.",
 )
 
 
@@ -49,13 +49,13 @@ def _verdict(bound: RegretBound) -> str:
         names = ", ".join(map(str, bound.misled))
         return (
             f"Only the classical bound applies: the width declared for cluster {names} is too small, and a "
-            "best arm is in it. A policy that trusts it may never find that arm, and pay in proportion to n."
+            "best arm is in it. A policy that uses it may never find that arm; regret is then linear in n."
         )
     return f"Knowing the clusters can save {100 * bound.saving:.1f} %."
 
 
 def cluster_table(bound: RegretBound) -> Table:
-    """Return a row for every cluster, the dearest first where they are too many to show."""
+    """Return one row per cluster; of too many, those with the largest lower bounds."""
     shown = bound.clusters
     dangerous_first = sorted(bound.clusters, key=lambda part: part.branch != "classical")
     false = [violation(part) for part in dangerous_first if part.violated]
@@ -64,7 +64,8 @@ def cluster_table(bound: RegretBound) -> Table:
         notes.append(f"… and {len(false) - _SHOWN_NOTES} more clusters wider than declared.")
     if len(shown) > _SHOWN_CLUSTERS:
         shown = tuple(sorted(shown, key=lambda cluster: -cluster.lower)[:_SHOWN_CLUSTERS])
-        notes.insert(0, f"The {_SHOWN_CLUSTERS} dearest of {len(bound.clusters)} clusters.")
+        many = len(bound.clusters)
+        notes.insert(0, f"The {_SHOWN_CLUSTERS} clusters with the largest lower bounds, of {many}.")
     columns = ("cluster", "arms", "width", "span", "A", "B", "branch", "lower", "classical")
     return Table(columns, tuple(map(_cluster_row, shown)), notes=tuple(notes))
 

@@ -1,12 +1,12 @@
 """``clusterbandits advise``: from a history to safe widths, a policy, and what it saves."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.options import Json
-from clusterbandits.cli.show import show
+from clusterbandits.cli.common import Json, Seed, Workers, interruptible, show
 
 
 def advise(
@@ -23,8 +23,8 @@ def advise(
         int | None,
         typer.Option(help="Runs, and plausible worlds, 19 at least. Default: 32, fewer for over 200 arms."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Threads. Default: one for every core.")] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
     picture: Annotated[
         Path | None,
         typer.Option(help="Draw arms, intervals and widths: a .png, .svg or .pdf file."),
@@ -50,20 +50,16 @@ def advise(
         if study.suffix != ".toml":
             raise invalid("study", "advise", "a file name that ends in .toml", str(study))
         check_new_file(study, "study", "advise")
-    try:
-        with progress_bar() as listener:
-            found = ask(
-                history,
-                horizon=horizon,
-                confidence=confidence,
-                runs=runs,
-                seed=seed,
-                workers=workers,
-                progress=listener,
-            )
-    except KeyboardInterrupt:
-        show("Interrupted: nothing was written.", err=True)
-        raise typer.Exit(130) from None
+    with interruptible("nothing was written."), progress_bar() as listener:
+        found = ask(
+            history,
+            horizon=horizon,
+            confidence=confidence,
+            runs=runs,
+            seed=seed,
+            workers=workers,
+            progress=listener,
+        )
     if picture is not None:
         from clusterbandits.studies.advice_files import save_arms_picture
 
@@ -74,5 +70,5 @@ def advise(
 
         with whole_file(study) as unfinished:
             unfinished.write_text(study_text(found, Path(history), study), encoding="utf-8")
-        show(f"Wrote {study}. Next: clusterbandits run {study}", err=True)
+        show(f"Wrote {study}. Next: clusterbandits run {shlex.quote(str(study))}", err=True)
     show(to_json(found.to_dict(), indent=2) if json else found)

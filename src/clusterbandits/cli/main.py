@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -12,12 +13,11 @@ import typer
 
 from clusterbandits import __version__
 from clusterbandits.cli.advise import advise
-from clusterbandits.cli.bound import bound
+from clusterbandits.cli.common import OutputError, writing
+from clusterbandits.cli.lookup import bound, policies
 from clusterbandits.cli.paper import paper
-from clusterbandits.cli.policies import policies
 from clusterbandits.cli.replay import replay
-from clusterbandits.cli.run import example
-from clusterbandits.cli.run import run as run_study
+from clusterbandits.cli.run import example, run as run_study
 from clusterbandits.cli.simulate import simulate
 from clusterbandits.errors import LONGEST_MESSAGE, ClusterBanditsError
 from clusterbandits.wording import escaped, is_text, shortened, without_middle
@@ -75,15 +75,17 @@ def run(arguments: list[str] | None = None) -> None:
             code = _run(sys.argv[1:] if arguments is None else arguments)
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
-        sys.exit(1)
+                with writing():
+                    sys.stdout.flush()
     except OSError as error:
         reason = (error.strerror or "an error").lower()
         if error.filename is not None:
             _stop(f"The path '{_quoted(error.filename)}' must be usable. Got '{reason}' instead.")
+        if not isinstance(error, OutputError | BrokenPipeError):
+            _stop(f"The operating system stopped the command with '{reason}'.")
         _discard_output()
+        if error.errno == errno.EPIPE:
+            sys.exit(1)
         _stop(f"The output must be writable. Got '{reason}' instead.")
     sys.exit(code)
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.options import Dask, Json
-from clusterbandits.cli.show import show
+from clusterbandits.cli.common import Dask, Json, Seed, chosen_executor, interruptible, show
 
 if TYPE_CHECKING:
     from clusterbandits.paper.reproduce import Reproduction
@@ -23,7 +22,7 @@ def paper(
     refresh: Annotated[
         int, typer.Option(help="Rounds between two looks at the indices; the paper's is 50.")
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
+    seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="The folder of the report; go on from what it has.")] = Path(
         "report"
     ),
@@ -34,7 +33,6 @@ def paper(
     json: Json = False,
 ) -> None:
     """Play the paper's figures, put its claims to the test, and write a report that opens in any browser."""
-    from clusterbandits.cli.executor import chosen_executor
     from clusterbandits.cli.progress_bar import campaign_bar
     from clusterbandits.paper.report import tally
     from clusterbandits.paper.reproduce import reproduce
@@ -45,12 +43,9 @@ def paper(
 
     rounds = whole("horizon", "paper", horizon, least=100)
     settings = PaperSettings(figure or (), runs, rounds, a, refresh, seed, beyond)
-    try:
-        with chosen_executor(dask) as executor, campaign_bar() as listener:
-            found = reproduce(settings, out, listener, executor=executor)
-    except KeyboardInterrupt:
-        show(f"Interrupted: finished runs are kept in '{out}'; call again to go on.", err=True)
-        raise typer.Exit(130) from None
+    kept = f"finished runs are kept in '{out}'; call again to go on."
+    with interruptible(kept), chosen_executor(dask) as executor, campaign_bar() as listener:
+        found = reproduce(settings, out, listener, executor=executor)
     if json:
         show(to_json(_plain(found), indent=2))
         return

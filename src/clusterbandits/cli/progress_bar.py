@@ -1,4 +1,4 @@
-"""Live bars on the terminal: what is done, what is left. Quiet where there is no terminal."""
+"""Progress bars on the terminal; quiet where stderr is no terminal."""
 
 from __future__ import annotations
 
@@ -6,28 +6,34 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 
 from clusterbandits.wording import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from rich.progress import ProgressColumn
 
     from clusterbandits.simulation.campaign import Listener, Progress
     from clusterbandits.studies.log_survey import ReplayListener, ReplayProgress
 
+    #: What a listener is called with becomes what a bar shows: its description, ``completed`` and ``total``.
+    Shown = Callable[..., dict[str, Any]]
+
 #: Seconds without a first round, after which a policy must be new to this machine.
 _PATIENCE = 1.5
 _COMPILING = "compiling, once, for about a minute:"
 _READY = "getting ready (a minute, where nothing is compiled yet):"
+_REPORT = "writing the report:"
 
 
 @contextlib.contextmanager
-def _shown(*columns: ProgressColumn, first: str, **fields: Any) -> Iterator[Callable[..., None] | None]:
-    """Provide a function that moves a bar on stderr, or None where stderr is no terminal."""
+def _bar(
+    shown: Shown, *columns: ProgressColumn, first: str, **fields: Any
+) -> Iterator[Callable[..., None] | None]:
+    """Yield a listener that moves a bar on stderr, or None where stderr is no terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
@@ -36,40 +42,15 @@ def _shown(*columns: ProgressColumn, first: str, **fields: Any) -> Iterator[Call
     with Bar(words, *columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(first, total=None, **fields)
 
-        def move(**changes: Any) -> None:
+        def listen(*progress: Any) -> None:
+            changes = shown(*progress)
             bar.update(task, **changes | {"description": escaped(changes["description"])})
 
-        yield move
+        yield listen
 
 
 def _runs() -> tuple[ProgressColumn, ...]:
     return MofNCompleteColumn(), TextColumn("runs"), BarColumn()
-
-
-@contextlib.contextmanager
-def progress_bar() -> Iterator[Listener | None]:
-    """Provide a listener that shows how far a simulation has come."""
-    speed = TextColumn("{task.fields[speed]} rounds/s")
-    with _shown(*_runs(), speed, first="simulating", speed="…") as move:
-
-        def listen(progress: Progress) -> None:
-            pace = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
-            if move is not None:
-                move(**_position(progress, "simulating"), speed=pace)
-
-        yield None if move is None else listen
-
-
-@contextlib.contextmanager
-def campaign_bar() -> Iterator[Listener | None]:
-    """Provide a listener that shows how far many simulations have come, and which one is under way."""
-    with _shown(*_runs(), first=_READY) as move:
-
-        def listen(progress: Progress) -> None:
-            if move is not None:
-                move(**_position(progress, f"{progress.doing}:" if progress.doing else "writing the report:"))
-
-        yield None if move is None else listen
 
 
 def _position(progress: Progress, doing: str) -> dict[str, Any]:
@@ -80,14 +61,29 @@ def _position(progress: Progress, doing: str) -> dict[str, Any]:
     }
 
 
-@contextlib.contextmanager
-def replay_bar() -> Iterator[ReplayListener | None]:
-    """Provide a listener that shows how many rows of a log have been read."""
-    rows = TextColumn("{task.completed:,.0f} rows")
-    with _shown(rows, BarColumn(), first="reading") as move:
+def progress_bar() -> AbstractContextManager[Listener | None]:
+    """Return a context with a listener that shows the progress of a simulation."""
 
-        def listen(progress: ReplayProgress) -> None:
-            if move is not None:
-                move(description=progress.doing, total=progress.rows, completed=progress.rows_done)
+    def shown(progress: Progress) -> dict[str, Any]:
+        speed = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
+        return _position(progress, "simulating") | {"speed": speed}
 
-        yield None if move is None else listen
+    return _bar(shown, *_runs(), TextColumn("{task.fields[speed]} rounds/s"), first="simulating", speed="…")
+
+
+def campaign_bar() -> AbstractContextManager[Listener | None]:
+    """Return a context with a listener that shows the progress of many simulations."""
+
+    def shown(progress: Progress) -> dict[str, Any]:
+        return _position(progress, f"{progress.doing}:" if progress.doing else _REPORT)
+
+    return _bar(shown, *_runs(), first=_READY)
+
+
+def replay_bar() -> AbstractContextManager[ReplayListener | None]:
+    """Return a context with a listener that shows how many rows of a log are done."""
+
+    def shown(progress: ReplayProgress) -> dict[str, Any]:
+        return {"description": progress.doing, "total": progress.rows, "completed": progress.rows_done}
+
+    return _bar(shown, TextColumn("{task.completed:,.0f} rows"), BarColumn(), first="reading")

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.options import Family, Json
-from clusterbandits.cli.show import show
+from clusterbandits.cli.common import Family, Json, Seed, interruptible, show
 
 
 def replay(
@@ -31,7 +30,7 @@ def replay(
     ] = None,
     confidence: Annotated[float, typer.Option(help="The level of intervals.")] = 0.95,
     family: Family = None,
-    seed: Annotated[int, typer.Option(help="Decides all chance.")] = 0,
+    seed: Seed = 0,
     arms: Annotated[bool, typer.Option("--arms", help="Also show what every arm of the log paid.")] = False,
     json: Json = False,
 ) -> None:
@@ -40,21 +39,17 @@ def replay(
     from clusterbandits.serial import to_json
     from clusterbandits.studies.replay import replay as run
 
-    try:
-        with replay_bar() as listener:
-            result = run(
-                log,
-                policy or ["kl-ucb"],
-                widths=None if widths is None else _widths(widths),
-                rounds=rounds,
-                seed=seed,
-                confidence=confidence,
-                family=family or "bernoulli",
-                progress=listener,
-            )
-    except KeyboardInterrupt:
-        show("Interrupted: nothing is kept of a replay that is not finished.", err=True)
-        raise typer.Exit(130) from None
+    with interruptible("nothing is kept of a replay that is not finished."), replay_bar() as listener:
+        result = run(
+            log,
+            policy or ["kl-ucb"],
+            widths=None if widths is None else _widths(widths),
+            rounds=rounds,
+            seed=seed,
+            confidence=confidence,
+            family=family or "bernoulli",
+            progress=listener,
+        )
     if json:
         show(to_json(result.to_dict(), indent=2))
         return

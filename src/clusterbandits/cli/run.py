@@ -1,12 +1,12 @@
 """``clusterbandits run`` and ``clusterbandits example``: studies as files."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.options import Dask, Json
-from clusterbandits.cli.show import show
+from clusterbandits.cli.common import Dask, Json, Workers, chosen_executor, interruptible, show
 
 
 def run(
@@ -16,12 +16,11 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="The folder of the report; go on from what it has. Default: STUDY.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Threads. Default: one for every core.")] = None,
+    workers: Workers = None,
     dask: Dask = None,
     json: Json = False,
 ) -> None:
     """Play a study: its problems, its policies, what they are told. Write a report."""
-    from clusterbandits.cli.executor import chosen_executor
     from clusterbandits.cli.progress_bar import campaign_bar
     from clusterbandits.serial import to_json
     from clusterbandits.studies.run_study import run_study
@@ -29,12 +28,9 @@ def run(
 
     chosen = read_study(study)
     folder = Path(chosen.name) if out is None else out
-    try:
-        with chosen_executor(dask, workers) as executor, campaign_bar() as listener:
-            report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
-    except KeyboardInterrupt:
-        show(f"Interrupted: finished runs are kept in '{folder}'; call again to go on.", err=True)
-        raise typer.Exit(130) from None
+    kept = f"finished runs are kept in '{folder}'; call again to go on."
+    with interruptible(kept), chosen_executor(dask, workers) as executor, campaign_bar() as listener:
+        report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
     show(to_json(report.to_dict(), indent=2) if json else report)
 
 
@@ -54,4 +50,4 @@ def example(
         show("\nclusterbandits example NAME writes it to NAME.toml.")
     else:
         path = write_example(name, out)
-        show(f"Wrote {path}. Edit it, then: clusterbandits run {path}")
+        show(f"Wrote {path}. Edit it, then: clusterbandits run {shlex.quote(str(path))}")

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.options import Dask, Family, Json, Problem, Widths
-from clusterbandits.cli.show import show
+from clusterbandits.cli.common import (
+    Dask,
+    Family,
+    Json,
+    Problem,
+    Seed,
+    Widths,
+    Workers,
+    chosen_executor,
+    show,
+)
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
@@ -23,8 +32,8 @@ def simulate(
     ] = None,
     horizon: Annotated[float, typer.Option(help="Rounds of every run; cost grows far slower.")] = 1e6,
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
-    seed: Annotated[int, typer.Option(help="Decides all randomness.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Threads. Default: one for every core.")] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
     paired: Annotated[
         bool, typer.Option("--paired", help="Let all policies of a run meet the same rewards.")
     ] = False,
@@ -40,7 +49,6 @@ def simulate(
 ) -> None:
     """Play policies against a problem and show what they pay, beside what any policy must pay."""
     from clusterbandits.bounds import regret_bound
-    from clusterbandits.cli.executor import chosen_executor
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.errors import SimulationInterrupted
     from clusterbandits.serial import to_json
@@ -79,7 +87,7 @@ def simulate(
         table = result.table()
         show(replace(table, notes=(*table.notes, _bounds(bound))).text())
     if plot is not None:
-        from clusterbandits.report.regret_plot import save_regret_plot
+        from clusterbandits.report.regret_panel import save_regret_plot
 
         save_regret_plot(result, plot, bound)
     if interrupted is not None:

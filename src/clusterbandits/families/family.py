@@ -47,8 +47,15 @@ class Family:
     high: ClassVar[float]
     #: What the means may be, in words.
     domain: ClassVar[str]
-    #: Whether a reward is never below 0.
-    nonnegative: ClassVar[bool]
+    #: The least and the largest reward.
+    lowest: ClassVar[float] = 0.0
+    highest: ClassVar[float] = math.inf
+    #: The traits of ``Law``.
+    convex: ClassVar[bool] = True
+    scale_family: ClassVar[bool] = False
+    beta_likelihood: ClassVar[bool] = False
+    prior_weight: ClassVar[float] = 0.0
+    tie: ClassVar[float] = 1e-13
     #: What one reward may be, in words.
     support: ClassVar[str]
     #: The other families whose rewards this one could pay.
@@ -58,8 +65,18 @@ class Family:
 
     @property
     def law(self) -> Law:
-        """What compiled code receives in place of this object."""
-        return Law(self.code, self._weight())
+        """The numbers that compiled code receives in place of this object, with exact types."""
+        return Law(
+            code=int(self.code),
+            weight=float(self._weight()),
+            lowest=float(self.lowest),
+            highest=float(self.highest),
+            convex=bool(self.convex),
+            scale_family=bool(self.scale_family),
+            beta_likelihood=bool(self.beta_likelihood),
+            prior_weight=float(self.prior_weight),
+            tie=float(self.tie),
+        )
 
     @property
     def spec(self) -> str:
@@ -192,7 +209,8 @@ class Bernoulli(Family):
     name = "bernoulli"
     code = law.BERNOULLI
     low, high, domain = 0.0, 1.0, "from 0 to 1"
-    nonnegative = True
+    highest = 1.0
+    beta_likelihood = True
     support = "a number from 0 to 1"
 
     def _supports(self, totals: Any, pulls: int) -> Any:
@@ -225,7 +243,7 @@ class Gaussian(Family):
     name = "gaussian"
     code = law.GAUSSIAN
     low, high, domain = -LARGEST_MEAN, LARGEST_MEAN, f"from {-LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
-    nonnegative = False
+    lowest = -math.inf
     support = f"a number of at most {LARGEST_MEAN:g} in size"
     also = ("bernoulli", "poisson", "exponential")
 
@@ -258,7 +276,6 @@ class Poisson(Family):
     name = "poisson"
     code = law.POISSON
     low, high, domain = 0.0, LARGEST_MEAN, f"from 0 to {LARGEST_MEAN:g}"
-    nonnegative = True
     counts = True
     support = "a whole number of at least 0"
     also = ("bernoulli",)
@@ -294,7 +311,12 @@ class Exponential(Family):
     name = "exponential"
     code = law.EXPONENTIAL
     low, high, domain = 1 / LARGEST_MEAN, LARGEST_MEAN, f"from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
-    nonnegative = True
+    lowest = 1 / LARGEST_MEAN
+    convex = False
+    scale_family = True
+    prior_weight = 1.0
+    #: Upper roots grow as exp(level), which amplifies the rounding error of the level.
+    tie = 5e-13
     support = f"a number from {1 / LARGEST_MEAN:g} to {LARGEST_MEAN:g}"
 
     def _supports(self, totals: Any, pulls: int) -> Any:

@@ -17,10 +17,27 @@ BERNOULLI, GAUSSIAN, POISSON, EXPONENTIAL = range(4)
 
 
 class Law(NamedTuple):
-    """Which family (``code``), and what its divergence is multiplied by (``weight``)."""
+    """A reward distribution: its number and parameter, and the traits that policies ask for."""
 
+    #: The number of the family; only the functions of this module use it.
     code: int
+    #: The known parameter: 1/σ² of Gaussian rewards, the shape of Exponential ones, else 1.
     weight: float
+    #: The least and the largest reward; means lie between them too.
+    lowest: float
+    highest: float
+    #: Whether d(x, y) is convex in y. Then the upper root is concave in the level, and posteriors are
+    #: log-concave.
+    convex: bool
+    #: Whether the mean is a scale: V(y) = y²/weight, and d(x, y) depends on x/y alone.
+    scale_family: bool
+    #: Whether t rewards with total s have likelihood y^s (1 − y)^(t − s), whose integral is a Beta function.
+    beta_likelihood: bool
+    #: The prior counts as prior_weight / weight pulls with reward 0; 0 is the flat prior.
+    prior_weight: float
+    #: Scores in the unit of rewards that differ by less, relative to the largest, are tied: above their
+    #: rounding error, far below the effect of one reward.
+    tie: float
 
 
 @kernel

@@ -17,7 +17,7 @@ from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSO
 @inner_kernel
 def strength(law: Law, pulls: float) -> float:
     """Return t such that the posterior after so many pulls is exp(−t d(mode, u)), up to a factor."""
-    return pulls + 1.0 / law.weight if law.code == EXPONENTIAL else pulls
+    return pulls + law.prior_weight / law.weight
 
 
 class Density(NamedTuple):

@@ -9,10 +9,9 @@ import pandas as pd
 
 from clusterbandits.paper.summary import overview
 from clusterbandits.report.folder import write_folder
-from clusterbandits.report.markdown import Markdown, markdown_table
 from clusterbandits.report.regret_panel import regret_view
 from clusterbandits.serial import to_json
-from clusterbandits.tables import Table
+from clusterbandits.tables import Markdown, Table, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

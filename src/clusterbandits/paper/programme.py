@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterbandits.paper.figures import FIGURES, Figure, Widths
-from clusterbandits.paper.figures import figure as figure_of
+from clusterbandits.paper.figures import FIGURES, Figure, Widths, figure as figure_of
 from clusterbandits.policies import POLICIES, Policy, policy
 from clusterbandits.serial import number_text
 from clusterbandits.simulation.checkpoints import read_checkpoints
@@ -252,4 +251,4 @@ def skipping_policies() -> tuple[str, ...]:
 
 def has_certificates(name: str) -> bool:
     """Tell whether a policy proves its choice by a certificate that lasts for many rounds."""
-    return bool(getattr(POLICIES[name], "has_certificates", False))
+    return POLICIES[name].has_certificates

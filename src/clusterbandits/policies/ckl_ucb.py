@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from clusterbandits.limits import MOST_TABLE_ARMS
+from clusterbandits.policies.arms import members_of
 from clusterbandits.policies.index.policy import IndexPolicy
 from clusterbandits.policies.index.state import IndexState, by_distances, fresh_state
-from clusterbandits.policies.layout import members_of
 from clusterbandits.policies.settings import ALARM
 from clusterbandits.validate import Described, invalid
 
@@ -30,18 +30,8 @@ class CKLUCB(IndexPolicy):
 
     Parameters
     ----------
-    clusters
-        The arms; their widths are the distances unless others are given.
-    distances
-        A symmetric table with a row and a column for every arm: how far apart their means can be at most.
-    a, refresh, hedge
-        As for ``ClusUCB``.
-    alarm, alarm_level
-        As for ``ClusUCB``; they watch widths, so not distances that are given.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
+    alarm
+        As for ``ClusUCB``; it watches widths, so not distances that are given.
 
     Examples
     --------
@@ -66,9 +56,12 @@ class CKLUCB(IndexPolicy):
     #: It keeps a distance for every pair of arms.
     most_arms = MOST_TABLE_ARMS
 
-    def fresh_state(self, rng: Generator | None = None) -> IndexState:
-        """Return the state before the first round."""
-        del rng
+    @property
+    def heeds_widths(self) -> bool:
+        """Whether distances follow from widths."""
+        return self.settings["distances"] is None
+
+    def _check(self) -> None:
         given, arms = self.settings["distances"], len(self.clusters.arms)
         if given is not None and len(given) != arms:
             raise invalid(
@@ -77,6 +70,11 @@ class CKLUCB(IndexPolicy):
                 f"a table of {arms} by {arms}",
                 Described(f"{len(given)} by {len(given)}"),
             )
+
+    def new_state(self, rng: Generator | None) -> IndexState:
+        """Make a state before the first round."""
+        del rng
+        given = self.settings["distances"]
         settings = self.settings if given is None else self.settings | {"alarm": "ignore"}
         state = fresh_state(self.family.law, members_of(self.clusters), self.clusters.widths, settings)
         return by_distances(state, self._by_width() if given is None else np.array(given, dtype=np.float64))

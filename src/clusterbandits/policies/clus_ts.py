@@ -1,37 +1,190 @@
-"""Clus-TS: Thompson sampling that believes the widths."""
+"""Clus-TS: Thompson sampling that uses the widths."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+
+from clusterbandits.compiled import kernel, specialise
 from clusterbandits.limits import MOST_TABLE_ARMS
-from clusterbandits.policies.bayes.kernels import GroupState, fresh_state
-from clusterbandits.policies.bayes.policy import RandomPolicy
-from clusterbandits.policies.layout import members_of
+from clusterbandits.policies.arms import Floats, Ints, first_unpulled, layout_of, members_of
+from clusterbandits.policies.hold_search import fresh_memory, take_in
+from clusterbandits.policies.policy import Policy
+from clusterbandits.policies.protocol import Kernels, picked
+from clusterbandits.policies.restricted.cluster_draw import Beliefs, draw_group
+from clusterbandits.policies.restricted.envelope import Cells, fresh_cells
+from clusterbandits.policies.saved import RandomStream
 from clusterbandits.policies.settings import ALARM
+from clusterbandits.policies.width_alarm import Alarm, Group, fresh_alarm, watch_widths
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
 
 
-class ClusTS(RandomPolicy):
-    r"""Draw all means from what rewards and widths say together; pull the arm with the largest draw.
+class GroupState(NamedTuple):
+    """Statistics, what is known of clusters, and what is drawn from."""
+
+    law: Law
+    #: The place of the prior among those of ``PRIORS``.
+    formula: int
+    pulls: Ints
+    totals: Floats
+    cluster: Ints
+    order: Ints
+    start: Ints
+    widths: Floats
+    alarm: Alarm
+    memory: NDArray[Any]
+    rng: np.random.Generator
+    cells: Cells
+    #: The pulls and totals that posteriors are made of, what is known beforehand included.
+    known_pulls: Floats
+    known_totals: Floats
+    draws: Floats
+    #: [arm, point of the grid]: the log of how likely an arm's rewards are, NaN where it is not up to date.
+    likelihood: Floats
+    #: [cluster, point]: the weights of the points, added up; those of stale clusters are not up to date.
+    grid: Floats
+    stale: NDArray[np.bool_]
+    #: [cluster]: the means of the grid begin here, NaN where it is not laid yet, and are so far apart.
+    lowest: Floats
+    spacing: Floats
+
+
+#: What every policy knows of an arm before its first reward.
+PRIORS: list[Callable[..., None]] = []
+
+
+def draw_prior(state: GroupState, c: int) -> None:
+    """Set what is known of the arms of a cluster: rewards alone, or a prior as well."""
+    PRIORS[state.formula](state, c)
+
+
+@specialise(draw_prior)
+def _draw_prior(_state: GroupState, _c: int) -> Callable[..., None]:
+    prior = picked(PRIORS)
+
+    def call(state: GroupState, c: int) -> None:
+        prior(state, c)
+
+    return call
+
+
+@kernel
+def flat_prior(_state: GroupState, _c: int) -> None:
+    """Leave it at the rewards: the prior of every mean is flat."""
+
+
+@kernel
+def select(state: GroupState, _n: int) -> int:
+    """Draw all means; return the arm with the largest."""
+    if state.memory[0].unpulled > 0:
+        return first_unpulled(state.pulls)
+    chosen, best = 0, -math.inf
+    for c in range(state.widths.size):
+        draw_prior(state, c)
+        group = Group(state.order, state.start[c], state.start[c + 1], state.widths[c])
+        known = Beliefs(state.law, state.known_pulls, state.known_totals, group, c)
+        draw_group(state.rng, known, state.cells, state.draws)
+        for place in range(group.first, group.beyond):
+            arm = state.order[place]
+            if state.draws[arm] > best:
+                chosen, best = arm, state.draws[arm]
+    return int(chosen)
+
+
+@kernel
+def update(state: GroupState, arm: int, pulls: int, total: float) -> None:
+    """Add to the arm's statistics; what was kept of its cluster no longer holds."""
+    take_in(state, arm, pulls, total)
+    state.known_pulls[arm], state.known_totals[arm] = state.pulls[arm], state.totals[arm]
+    state.cells.kept_counts[state.cluster[arm]] = 0
+    state.stale[state.cluster[arm]] = True
+    if state.likelihood.shape[1] > 0:
+        state.likelihood[arm, 0] = math.nan
+
+
+@kernel
+def watch(state: GroupState, n: int) -> int:
+    """Look at the widths; cells of another width no longer hold."""
+    looked = watch_widths(state, n)
+    for c in range(state.widths.size):
+        if state.alarm.fired[c] == n:
+            state.cells.kept_counts[c] = 0
+    return looked
+
+
+class GroupPolicy(Policy):
+    """A policy that draws the means of every cluster together and pulls the arm with the largest.
+
+    A subclass sets ``prior`` to a kernel ``prior(state, c)``, which writes ``known_pulls`` and
+    ``known_totals``.
+    """
+
+    prior: ClassVar[Callable[..., None]] = flat_prior
+    #: Points of the grid on which a prior is learned.
+    points: ClassVar[int] = 0
+    uses_widths = True
+    randomised = True
+    needs_posterior = True
+    saved = RandomStream()
+    kernels = Kernels(select, update, watch=watch)
+    #: It keeps hundreds of numbers per arm.
+    most_arms = MOST_TABLE_ARMS
+    _formula: ClassVar[int]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._formula = len(PRIORS)
+        PRIORS.append(cls.prior)
+        cls.prior = staticmethod(cls.prior)
+
+    def used_widths(self) -> Sequence[float]:
+        """Return the widths that draws respect."""
+        return self.clusters.widths
+
+    def new_state(self, rng: Generator | None) -> GroupState:
+        """Make a state before the first round."""
+        assert rng is not None
+        members, widths = members_of(self.clusters), self.used_widths()
+        layout = layout_of(members)
+        arms, law = layout.order.size, self.family.law
+        return GroupState(
+            law=law,
+            formula=self._formula,
+            pulls=np.zeros(arms, dtype=np.int64),
+            totals=np.zeros(arms),
+            cluster=layout.cluster,
+            order=layout.order,
+            start=layout.start,
+            widths=np.array(widths, dtype=np.float64),
+            alarm=fresh_alarm(law, layout, widths, self.settings["alarm"], self.settings["alarm_level"]),
+            memory=fresh_memory(arms),
+            rng=rng,
+            cells=fresh_cells(len(members), arms, max(map(len, members))),
+            known_pulls=np.zeros(arms),
+            known_totals=np.zeros(arms),
+            draws=np.zeros(arms),
+            likelihood=np.full((arms, self.points), math.nan),
+            grid=np.zeros((len(members), self.points)),
+            stale=np.ones(len(members), dtype=np.bool_),
+            lowest=np.full(len(members), math.nan),
+            spacing=np.zeros(len(members)),
+        )
+
+
+class ClusTS(GroupPolicy):
+    r"""Draw all means from the posterior given rewards and widths; pull the arm with the largest draw.
 
     The posterior of every cluster is that of ``Thompson``, restricted to means at most β apart, and the draw
     from it is exact.
-
-    Parameters
-    ----------
-    clusters
-        Who belongs together, and how far apart.
-    alarm, alarm_level
-        As for ``ClusUCB``.
-    seed
-        Decides all chance online; simulations use their own.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
 
     Examples
     --------
@@ -47,16 +200,6 @@ class ClusTS(RandomPolicy):
     """
 
     name = "clus-ts"
-    uses_widths = True
     defaults: ClassVar = {"seed": 0, **ALARM}
     guarantee = "none proven"
     reference = "this project"
-    #: It keeps hundreds of numbers for every arm.
-    most_arms = MOST_TABLE_ARMS
-
-    def fresh_state(self, rng: Generator | None = None) -> GroupState:
-        """Return the state before the first round."""
-        widths = self.clusters.widths
-        return fresh_state(
-            self.family.law, members_of(self.clusters), widths, self.settings, self._generator(rng)
-        )

@@ -18,16 +18,8 @@ class ClusUCBHedged(ClusUCB):
 
     Parameters
     ----------
-    clusters
-        Who belongs together, and how far apart.
-    a, refresh, leader, alarm, alarm_level
-        As for ``ClusUCB``.
     hedge
-        κ; ½ unless told otherwise.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
+        κ; ½ by default.
 
     Examples
     --------

@@ -1,35 +1,29 @@
-"""ε-greedy: the leader, and now and then any arm."""
+"""ε-greedy: the empirical leader, and with a falling probability any arm."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.bayes.draws import EPSILON_GREEDY, DrawState, fresh_state
-from clusterbandits.policies.bayes.policy import RandomPolicy
+from clusterbandits.compiled import kernel
+from clusterbandits.policies.arms import leader_of
+from clusterbandits.policies.draws import DrawPolicy
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.draws import DrawState
 
 
-class EpsilonGreedy(RandomPolicy):
-    r"""Pull any arm with a chance that falls as 1/n, else the leader.
+@kernel
+def choose(state: DrawState, n: int) -> int:
+    """Return any arm with probability c K / (g² n), else the leader; the parameter is c K / g²."""
+    if state.rng.random() * n < state.parameter:
+        return min(int(state.rng.random() * state.pulls.size), state.pulls.size - 1)
+    return leader_of(state.pulls, state.totals)
+
+
+class EpsilonGreedy(DrawPolicy):
+    r"""Pull any arm with a probability that falls as 1/n, else the leader.
 
     .. math:: \varepsilon_n = \min(1, c K / (g^2 n))
-
-    Parameters
-    ----------
-    clusters
-        The arms; their widths are not used.
-    c
-        How much to explore; the proof wants more than 5, practice far less.
-    gap
-        g, at most the gap between the best arm and the second best, where that is known.
-    seed
-        Decides all chance online; simulations use their own.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
 
     Examples
     --------
@@ -45,13 +39,13 @@ class EpsilonGreedy(RandomPolicy):
     """
 
     name = "epsilon-greedy"
-    uses_widths = False
     defaults: ClassVar = {"c": 0.15, "gap": 0.1, "seed": 0}
     guarantee = "O(log T) if c and gap suit, else linear"
     reference = "Auer et al. 2002"
+    choose = choose
 
-    def fresh_state(self, rng: Generator | None = None) -> DrawState:
-        """Return the state before the first round."""
-        members = [list(range(len(self.clusters.arms)))]
-        explore = self.settings["c"] * len(members[0]) / self.settings["gap"] / self.settings["gap"]
-        return fresh_state(self.family.law, EPSILON_GREEDY, explore, members, self._generator(rng))
+    def parameter(self) -> float:
+        """Return c K / g²."""
+        return float(
+            self.settings["c"] * len(self.clusters.arms) / self.settings["gap"] / self.settings["gap"]
+        )

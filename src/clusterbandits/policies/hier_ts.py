@@ -1,41 +1,116 @@
-"""Hier-TS: Thompson sampling that learns what the arms of a cluster have in common."""
+r"""Hier-TS: Thompson sampling that learns what the arms of a cluster have in common.
+
+Beforehand an arm of the cluster is known as if from ν pulls that paid m₀ each, on top of a flat prior: a Beta
+around m₀ for rewards 0 or 1. How likely its t pulls of total s are, is Z(t + ν, s + ν m₀) / Z(ν, ν m₀) with Z
+an integral of the family's. The grid's points are weighed by the product over the arms.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from clusterbandits.limits import MOST_TABLE_ARMS
-from clusterbandits.policies.bayes.kernels import GroupState, fresh_state
-from clusterbandits.policies.bayes.policy import RandomPolicy
-from clusterbandits.policies.layout import members_of
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.law import variance
+from clusterbandits.families.posterior import log_likelihood
+from clusterbandits.policies.clus_ts import GroupPolicy
 from clusterbandits.policies.settings import ALARM
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from collections.abc import Sequence
+
+#: Points of the grid: cluster means, and concentrations from the least on, each so many times the last.
+MEANS, STRENGTHS = 16, 8
+POINTS = MEANS * STRENGTHS
+_LEAST_STRENGTH, _RATIO = 0.25, 4.0
+_LEAST_MEAN = 1e-12
 
 
-class HierTS(RandomPolicy):
+@inner_kernel
+def _strength(point: int) -> float:
+    return float(_LEAST_STRENGTH * _RATIO ** (point // MEANS))
+
+
+@inner_kernel
+def _mean(state: Any, c: int, point: int) -> float:
+    return float(state.lowest[c] + (point % MEANS) * state.spacing[c])
+
+
+@kernel
+def draw_prior(state: Any, c: int) -> None:
+    """Draw the mean and the concentration of a cluster; let its arms be known by them and their rewards."""
+    if state.stale[c]:
+        _weigh(state, c)
+        state.stale[c] = False
+    at = state.rng.random() * state.grid[c, POINTS - 1]
+    point = 0
+    while point < POINTS - 1 and state.grid[c, point] < at:
+        point += 1
+    strength, mean = _strength(point), _mean(state, c, point)
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        state.known_pulls[arm] = state.pulls[arm] + strength
+        state.known_totals[arm] = state.totals[arm] + strength * mean
+    state.cells.kept_counts[c] = 0
+
+
+@kernel
+def _weigh(state: Any, c: int) -> None:
+    """Write the weights of all points of a cluster's grid, added up."""
+    moved = _lay_grid(state, c)
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        if moved or math.isnan(state.likelihood[arm, 0]):
+            _judge(state, c, arm)
+    top = -math.inf
+    for point in range(POINTS):
+        weight = 0.0
+        for place in range(state.start[c], state.start[c + 1]):
+            weight += state.likelihood[state.order[place], point]
+        state.grid[c, point] = weight
+        top = max(top, weight)
+    total = 0.0
+    for point in range(POINTS):
+        total += math.exp(state.grid[c, point] - top)
+        state.grid[c, point] = total
+
+
+@kernel
+def _lay_grid(state: Any, c: int) -> bool:
+    """Lay the means of the grid: over a bounded domain, or else around the means of the arms."""
+    domain = state.law.highest - state.law.lowest
+    if domain < math.inf:
+        new = math.isnan(state.lowest[c])
+        state.lowest[c], state.spacing[c] = state.law.lowest + 0.5 * domain / MEANS, domain / MEANS
+        return new
+    least, most = math.inf, -math.inf
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        mean = state.totals[arm] / state.pulls[arm]
+        apart = math.sqrt(variance(state.law, max(mean, _LEAST_MEAN)) / state.pulls[arm])
+        least, most = min(least, mean - apart), max(most, mean + apart)
+    if state.law.lowest >= 0.0:
+        least = max(least, most / MEANS)
+    state.lowest[c], state.spacing[c] = least, (most - least) / (MEANS - 1)
+    return True
+
+
+@kernel
+def _judge(state: Any, c: int, arm: int) -> None:
+    """Write how likely an arm's rewards are at every point of its cluster's grid."""
+    pulls, total = float(state.pulls[arm]), state.totals[arm]
+    for point in range(POINTS):
+        state.likelihood[arm, point] = log_likelihood(
+            state.law, pulls, total, _strength(point), _mean(state, c, point)
+        )
+
+
+class HierTS(GroupPolicy):
     r"""Draw every cluster's mean and concentration, then its arms' means around them; pull the largest.
 
-    Arms of a cluster are taken to be draws from a Beta (a conjugate law, for other rewards) whose mean and
-    concentration are learned on a grid. It needs no widths; told to respect them, it draws the arms' means
-    within their width of each other, as ``ClusTS`` does.
-
-    Parameters
-    ----------
-    clusters
-        Who belongs together, and how far apart.
-    widths
-        ``"ignored"`` or ``"respected"``.
-    alarm, alarm_level
-        As for ``ClusUCB``.
-    seed
-        Decides all chance online; simulations use their own.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
+    Arms of a cluster are modelled as draws from a Beta distribution (a conjugate one, for other rewards)
+    whose mean and concentration are learned on a grid. It needs no widths; with ``widths="respected"`` it
+    draws the arms' means within their width of each other, as ``ClusTS`` does.
 
     Examples
     --------
@@ -50,26 +125,17 @@ class HierTS(RandomPolicy):
     """
 
     name = "hier-ts"
-    uses_widths = True
     defaults: ClassVar = {"widths": "ignored", "seed": 0, **ALARM}
     guarantee = "Bayesian, where its prior is true"
     reference = "Hong et al. 2022"
-    #: It keeps hundreds of numbers for every arm.
-    most_arms = MOST_TABLE_ARMS
+    prior = draw_prior
+    points = POINTS
 
     @property
     def heeds_widths(self) -> bool:
         """Whether it was asked to respect widths."""
         return bool(self.settings["widths"] == "respected")
 
-    def fresh_state(self, rng: Generator | None = None) -> GroupState:
-        """Return the state before the first round."""
-        widths = self.clusters.widths if self.heeds_widths else [math.inf] * len(self.clusters.widths)
-        return fresh_state(
-            self.family.law,
-            members_of(self.clusters),
-            widths,
-            self.settings,
-            self._generator(rng),
-            hierarchical=True,
-        )
+    def used_widths(self) -> Sequence[float]:
+        """Return the declared widths if they are respected, else infinite ones."""
+        return self.clusters.widths if self.heeds_widths else [math.inf] * len(self.clusters.widths)

@@ -1,16 +1,47 @@
-"""IMED-Clus: IMED in which mates argue too."""
+"""IMED-Clus: IMED in which the other arms of a cluster count too."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.imed.kernels import ImedState, fresh_state
-from clusterbandits.policies.imed.policy import ImedPolicy
-from clusterbandits.policies.layout import members_of
+from clusterbandits.compiled import kernel
+from clusterbandits.policies.imed import argued, plain_score
+from clusterbandits.policies.imed_state import ImedPolicy
 from clusterbandits.policies.settings import ALARM
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.imed_state import ImedState
+
+
+@kernel
+def add_up(state: ImedState, best: float) -> None:
+    """Add up what the arms of every cluster argue against each other's being best."""
+    for c in range(state.sums.size):
+        state.sums[c] = 0.0
+        if state.widths[c] < math.inf and state.start[c + 1] - state.start[c] > 1:
+            for place in range(state.start[c], state.start[c + 1]):
+                state.sums[c] += argued(state, state.order[place], best, state.widths[c])
+
+
+@kernel
+def clustered_score(state: ImedState, arm: int, best: float) -> float:
+    """Return IMED-Clus' H, without a hedge; ``add_up`` goes before."""
+    c, mates = state.cluster[arm], 0.0
+    if state.sums[c] == math.inf:
+        for place in range(state.start[c], state.start[c + 1]):
+            if state.order[place] != arm:
+                mates += argued(state, state.order[place], best, state.widths[c])
+    elif state.sums[c] > 0.0:
+        mates = max(state.sums[c] - argued(state, arm, best, state.widths[c]), 0.0)
+    return plain_score(state, arm, best) + mates
+
+
+@kernel
+def score(state: ImedState, arm: int, best: float) -> float:
+    """Return what arms are compared by."""
+    value = clustered_score(state, arm, best)
+    return min(value, plain_score(state, arm, best) / state.hedge) if state.hedge > 0.0 else value
 
 
 class IMEDClus(ImedPolicy):
@@ -22,16 +53,8 @@ class IMEDClus(ImedPolicy):
 
     Parameters
     ----------
-    clusters
-        Who belongs together, and how far apart.
     hedge
         κ from 0 (none) to 1: an arm's H is at most IMED's over κ.
-    alarm, alarm_level
-        As for ``ClusUCB``.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
 
     Examples
     --------
@@ -52,8 +75,3 @@ class IMEDClus(ImedPolicy):
     defaults: ClassVar = {"hedge": 0.0, **ALARM}
     guarantee = "as Clus-UCB in simulation"
     reference = "this project"
-
-    def fresh_state(self, rng: Generator | None = None) -> ImedState:
-        """Return the state before the first round."""
-        del rng
-        return fresh_state(self.family.law, members_of(self.clusters), self.clusters.widths, self.settings)

@@ -1,16 +1,11 @@
-"""IMED-OPT: IMED-Clus that refutes a cluster by whichever arms do so at the least cost."""
+"""IMED-OPT: IMED-Clus that refutes a cluster with whichever arms do so at the least cost."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from clusterbandits.policies.imed.kernels import ImedState, fresh_state
-from clusterbandits.policies.imed.policy import ImedPolicy
-from clusterbandits.policies.layout import members_of
+from clusterbandits.policies.imed_state import ImedPolicy
 from clusterbandits.policies.settings import ALARM
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 
 class IMEDOPT(ImedPolicy):
@@ -21,17 +16,8 @@ class IMEDOPT(ImedPolicy):
 
     Parameters
     ----------
-    clusters
-        Who belongs together, and how far apart.
     hedge
-        κ from 0 (none) to 1: an arm's H is at most IMED's over κ. An arm that is chosen by
-        its hedge is pulled itself.
-    alarm, alarm_level
-        As for ``ClusUCB``.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
+        κ from 0 (none) to 1: an arm's H is at most IMED's over κ.
 
     Examples
     --------
@@ -52,10 +38,4 @@ class IMEDOPT(ImedPolicy):
     defaults: ClassVar = {"hedge": 0.0, **ALARM}
     guarantee = "meets the lower bound in simulation"
     reference = "this project"
-
-    def fresh_state(self, rng: Generator | None = None) -> ImedState:
-        """Return the state before the first round."""
-        del rng
-        return fresh_state(
-            self.family.law, members_of(self.clusters), self.clusters.widths, self.settings, steers=True
-        )
+    steers = True

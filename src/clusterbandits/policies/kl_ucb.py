@@ -5,11 +5,28 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
+from clusterbandits.compiled import kernel
+from clusterbandits.families.law import upper
+from clusterbandits.policies.arms import alone
 from clusterbandits.policies.index.policy import IndexPolicy
-from clusterbandits.policies.index.state import IndexState, fresh_state
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from collections.abc import Sequence
+
+    from clusterbandits.families.law import Law
+
+
+@kernel
+def threshold(n: int, a: float) -> float:
+    """Return f(n) = log n + a log max(log n, 1)."""
+    known = math.log(n)
+    return known + a * math.log(known) if known > 1.0 else known
+
+
+@kernel
+def kl_index(law: Law, pulls: int, total: float, level: float) -> float:
+    """Return sup{q : t d(m, q) ≤ level}, the largest mean that the arm's own rewards do not refute."""
+    return upper(law, total / pulls, level / pulls)
 
 
 class KLUCB(IndexPolicy):
@@ -18,19 +35,6 @@ class KLUCB(IndexPolicy):
     .. math:: v_k(n) = \sup\{q : t_k\, d(m_k, q) \le \log n + a \log \log n\}
 
     with t pulls and mean m of arm k. It knows nothing of clusters; its regret meets the classical bound.
-
-    Parameters
-    ----------
-    clusters
-        The arms; their widths are not used.
-    a
-        The weight of log log n, which is taken as 0 below n = e. 0 works best in practice.
-    refresh
-        Choose anew every so many rounds and keep the arm in between.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
 
     Examples
     --------
@@ -47,13 +51,10 @@ class KLUCB(IndexPolicy):
     """
 
     name = "kl-ucb"
-    uses_widths = False
     defaults: ClassVar = {"a": 0.0, "refresh": 1}
     guarantee = "meets the classical bound"
     reference = "Garivier and Cappé 2011"
 
-    def fresh_state(self, rng: Generator | None = None) -> IndexState:
-        """Return the state before the first round: every arm a cluster of its own."""
-        del rng
-        arms = range(len(self.clusters.arms))
-        return fresh_state(self.family.law, [[arm] for arm in arms], [math.inf for _ in arms], self.settings)
+    def groups(self) -> tuple[list[list[int]], Sequence[float]]:
+        """Return every arm as a cluster of its own."""
+        return alone(len(self.clusters.arms))

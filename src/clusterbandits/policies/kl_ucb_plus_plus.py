@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from clusterbandits.policies.scored.kernels import KL_UCB_PLUS, ScoreState, fresh_state
-from clusterbandits.policies.scored.policy import ScoredPolicy
+from clusterbandits.compiled import kernel
+from clusterbandits.families.law import upper
+from clusterbandits.policies.scores import MONOTONE, ScorePolicy
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.scores import ScoreState
 
 
-class KLUCBPlusPlus(ScoredPolicy):
-    r"""Pull the arm with the largest mean not refuted, at a threshold that depends on the rounds in all.
+@kernel
+def score(state: ScoreState, _arm: int, pulls: int, total: float, _n: int) -> float:
+    """Return sup{q : t d(m, q) ≤ log⁺(y (1 + log⁺(y)²))} with y = T / (K t); T is the parameter."""
+    share = state.parameter / (state.pulls.size * pulls)
+    surplus = math.log(share) if share > 1.0 else 0.0
+    inflated = share * (1.0 + surplus * surplus)
+    return upper(state.law, total / pulls, math.log(inflated) / pulls if inflated > 1.0 else 0.0)
+
+
+class KLUCBPlusPlus(ScorePolicy):
+    r"""Pull the arm with the largest mean not refuted, at a threshold that depends on the horizon.
 
     .. math:: v_k = \sup\{q : t_k\, d(m_k, q) \le \log^+(y(1 + \log^+(y)^2))\}, \quad y = T / (K t_k)
 
-    It must know T, the number of rounds: a simulation tells it, online it must be given.
-
-    Parameters
-    ----------
-    clusters
-        The arms; their widths are not used.
-    horizon
-        T; left out, that of the simulation.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
+    It must know the horizon T: a simulation sets it; for online use it must be given.
 
     Examples
     --------
@@ -45,17 +45,14 @@ class KLUCBPlusPlus(ScoredPolicy):
     """
 
     name = "kl-ucb++"
-    uses_widths = False
     needs_horizon = True
     defaults: ClassVar = {"horizon": None}
     guarantee = "meets the classical bound; minimax"
     reference = "Ménard and Garivier 2017"
-
-    def fresh_state(self, rng: Generator | None = None) -> ScoreState:
-        """Return the state before the first round."""
-        del rng
-        horizon = self.settings["horizon"] or 1
-        return fresh_state(self.family.law, KL_UCB_PLUS, horizon, len(self.clusters.arms))
+    score = score
+    parameter = "horizon"
+    timeless = True
+    relies_on = MONOTONE
 
     def ask(self, k: int | None = None) -> Any:
         """Return the arm to play next, or a list of arms; refused where the horizon is not known."""

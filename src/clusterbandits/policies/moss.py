@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.scored.kernels import MOSS as KIND
-from clusterbandits.policies.scored.kernels import ScoreState, fresh_state
-from clusterbandits.policies.scored.policy import ScoredPolicy
+from clusterbandits.compiled import kernel
+from clusterbandits.policies.scores import MONOTONE, ScorePolicy
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.scores import ScoreState
 
 
-class MOSS(ScoredPolicy):
+@kernel
+def score(state: ScoreState, _arm: int, pulls: int, total: float, n: int) -> float:
+    """Return m + √((1 + α)/2 · log⁺(n / (K t)) / t); α is the parameter."""
+    share = n / (state.pulls.size * pulls)
+    bonus = 0.5 * (1.0 + state.parameter) * math.log(share) / pulls if share > 1.0 else 0.0
+    return total / pulls + math.sqrt(bonus)
+
+
+class MOSS(ScorePolicy):
     r"""Pull the arm with the largest mean plus a bonus that ends at n/K pulls; at any time.
 
     .. math:: v_k(n) = m_k + \sqrt{\tfrac{1+\alpha}{2}\, \log^+(n / (K t_k)) / t_k}
 
-    The bonus is made for rewards from 0 to 1. It knows nothing of clusters.
-
-    Parameters
-    ----------
-    clusters
-        The arms; their widths are not used.
-    alpha
-        α, how much wider than MOSS's with a known horizon.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
+    with t pulls and mean m of arm k, of K arms. The bonus is made for rewards from 0 to 1.
 
     Examples
     --------
@@ -45,12 +42,9 @@ class MOSS(ScoredPolicy):
     """
 
     name = "moss"
-    uses_widths = False
     defaults: ClassVar = {"alpha": 1.35}
     guarantee = "O(√(KT)) in the worst case"
     reference = "Degenne and Perchet 2016"
-
-    def fresh_state(self, rng: Generator | None = None) -> ScoreState:
-        """Return the state before the first round."""
-        del rng
-        return fresh_state(self.family.law, KIND, self.settings["alpha"], len(self.clusters.arms))
+    score = score
+    parameter = "alpha"
+    relies_on = MONOTONE

@@ -1,20 +1,20 @@
-"""A learner in production: ask which arm to play, tell what it paid, in any order and at any time."""
+"""Online use: ``ask`` for the arm to play, ``tell`` its reward, in any order and at any time."""
 
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from clusterbandits.errors import WidthWarning
 from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.partition import check_arms
-from clusterbandits.policies.protocol import kernels_for_python
-from clusterbandits.policies.watchful import Watchful
-from clusterbandits.validate import as_float, check_keys, invalid, is_number, one_of, shown, whole
+from clusterbandits.policies.alarms import Watchful
+from clusterbandits.policies.protocol import KERNELS, kernels_for_python
+from clusterbandits.policies.saved import Saved
+from clusterbandits.validate import as_float, between, invalid, is_number, one_of, shown, whole
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from clusterbandits.partition import Label
     from clusterbandits.policies.protocol import Kernels, State
 
-#: What every arm has been told, by the names that files give it.
-_PER_ARM = ("pulls", "totals", "awaited")
-#: All that a learner was told.
-TOLD = (*_PER_ARM, "rounds", "choice", "watched")
+#: What is made when a policy is first asked or told, not before: simulations never use it.
+_LAZY = frozenset({"_live", "_kernels", "_awaited", "_all_awaited", "_next_round", "_numbers", "_look"})
 
 
 class Online(Watchful):
@@ -42,32 +40,66 @@ class Online(Watchful):
     clusters: Clusters
     family: Family
     most_arms: ClassVar[int]
+    #: What it remembers besides pulls and totals.
+    saved: ClassVar[Saved] = Saved()
+    #: Whether it uses sums of squares; every reward must then be told on its own.
+    needs_squares: ClassVar[bool] = False
+    _live: State
+    _kernels: Kernels
+    _awaited: list[int]
+    _all_awaited: int
+    _next_round: int
+    _numbers: dict[Label, int]
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._begin()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Begin online use when the first of its attributes is asked for."""
+            if name not in _LAZY:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            with self._lock:
+                if "_live" not in vars(self):
+                    self._begin()
+            return vars(self)[name]
 
     def _begin(self) -> None:
         """Set up the state before the first round."""
-        self._live: State = self.fresh_state()
-        self._kernels: Kernels = kernels_for_python(type(self._live))
+        live: State = self.fresh_state()
+        self._kernels = kernels_for_python(type(live))
         self._awaited = [0] * len(self.clusters.arms)
         self._all_awaited = 0
         self._next_round = 1
         self._numbers = {label: number for number, label in enumerate(self.clusters.arms)}
-        self._begin_watch()
+        #: A state in which awaited rewards have arrived, and the arms in which it may be out of date.
+        self._supposed: State | None = None
+        self._outdated: set[int] = set()
+        self._each = bool(self._kernels.wants_each(live))
+        self._begin_watch(live)
+        self._live = live
 
     def __getstate__(self) -> dict[str, Any]:
         """Return a copy of all attributes but the lock and the kernels, for ``copy`` and ``pickle``."""
         with self._lock:
             kept = {key: value for key, value in vars(self).items() if key not in {"_lock", "_kernels"}}
+            if "_live" in kept:
+                kept["_supposed"] = None
             return copy.deepcopy(kept)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore what ``__getstate__`` returned, with a new lock."""
         vars(self).update(state)
         self._lock = threading.RLock()
-        self._kernels = kernels_for_python(type(self._live))
+        if "_live" in state:
+            KERNELS.setdefault(type(self._live), self.kernels)
+            self._kernels = kernels_for_python(type(self._live))
+
+    @property
+    def kernels(self) -> Kernels:
+        """The compiled functions of the policy."""
+        raise NotImplementedError
 
     def fresh_state(self) -> State:
         """Return the state before the first round."""
@@ -133,6 +165,8 @@ class Online(Watchful):
         total = self.family.read_total(reward, many, owner)
         with self._lock:
             number = self._number(arm, owner)
+            if many > 1 and self._each:
+                raise invalid("pulls", owner, "1, since this policy needs every reward on its own", pulls)
             waiting = self._awaited[number]
             expected = many if many < waiting else waiting
             following = self._next_round + many - expected
@@ -142,6 +176,8 @@ class Online(Watchful):
             self._awaited[number] = waiting - expected
             self._all_awaited -= expected
             self._next_round = following
+            if self._supposed is not None:
+                self._outdated.add(number)
             noticed = self._watch() if following >= self._look else ()
         for sentence in noticed:
             warnings.warn(sentence, WidthWarning, stacklevel=2)
@@ -158,7 +194,8 @@ class Online(Watchful):
             self._awaited[number] -= many
             self._all_awaited -= many
             self._next_round -= many
-            self._forget_cancelled()
+            self._supposed = None
+            self.saved.forget(self._live, self._next_round)
             self._watch_earlier()
 
     def add_arm(self, arm: Label, cluster: Label) -> None:
@@ -177,31 +214,44 @@ class Online(Watchful):
             number = int(self._kernels.select(self._live, self._next_round))
         elif self._live.pulls.any():
             supposed = self._as_if_paid()
+            self.saved.carry(self._live, supposed)
             number = int(self._kernels.select(supposed, self._next_round))
-            self._remember_choice(supposed)
+            self.saved.carry(supposed, self._live)
         else:
             number = self._awaited.index(min(self._awaited))
         self._awaited[number] += 1
         self._all_awaited += 1
         self._next_round += 1
+        if self._supposed is not None:
+            self._outdated.add(number)
         return number
 
     def _as_if_paid(self) -> State:
-        state: State = _copy(self._live)
-        pooled = float(state.totals.sum() / state.pulls.sum())
-        for number, missing in enumerate(self._awaited):
-            if not missing:
+        """Return a state in which every awaited pull has paid the mean of its arm.
+
+        It is kept, so that an ``ask`` changes as many arms in it as have changed since the last one.
+        """
+        if self._supposed is None or self._each:
+            self._supposed = _copy(self._live)
+            self._outdated = {number for number, missing in enumerate(self._awaited) if missing}
+        supposed, live = self._supposed, self._live
+        unknown = [k for k in self._outdated if not live.pulls[k] and self._awaited[k]]
+        pooled = float(live.totals.sum() / live.pulls.sum()) if unknown else 0.0
+        for number in sorted(self._outdated):
+            missing, known = self._awaited[number], int(live.pulls[number])
+            mean = float(live.totals[number]) / known if known else pooled
+            if self._each:
+                for _ in range(missing):
+                    self._kernels.update(supposed, number, 1, mean)
                 continue
-            known = int(state.pulls[number])
-            mean = float(state.totals[number]) / known if known else pooled
-            self._kernels.update(state, number, missing, missing * mean)
-        return state
-
-    def _remember_choice(self, state: State) -> None:
-        """Keep what a choice on a copy of the state decided for later rounds."""
-
-    def _forget_cancelled(self) -> None:
-        """Forget a choice that was made in a round that never happened."""
+            more = known + missing - int(supposed.pulls[number])
+            supposed.totals[number] = (
+                float(live.totals[number]) + missing * mean if missing else live.totals[number]
+            )
+            self._kernels.update(supposed, number, more, 0.0)
+        # The mean of all arms stands in for that of an arm without rewards, and changes with each.
+        self._outdated = set(unknown)
+        return supposed
 
     def _number(self, arm: Label, owner: str) -> int:
         try:
@@ -209,49 +259,60 @@ class Online(Watchful):
         except (KeyError, TypeError):
             raise invalid("arm", owner, one_of(self.clusters.arms), arm) from None
 
+    @property
+    def _per_arm(self) -> tuple[str, ...]:
+        """What is saved of every arm, by the names that files use."""
+        return ("pulls", "totals", *(("squares",) if self.needs_squares else ()), "awaited")
+
+    @property
+    def _told_keys(self) -> tuple[str, ...]:
+        """The names that files use for everything a policy was told."""
+        return (*self._per_arm, "rounds", "choice", "watched")
+
     def _regroup(self, clusters: Clusters) -> None:
         """Move what is known of arms that stay to a state for other clusters."""
         check_arms("arm", f"{type(self).__name__}.add_arm", len(clusters.arms), self.most_arms)
         told = self._told()
-        per_arm = zip(*(told[key] for key in _PER_ARM), strict=True)
+        per_arm = zip(*(told[key] for key in self._per_arm), strict=True)
         known = dict(zip(self.clusters.arms, per_arm, strict=True))
-        rows = [known.get(label, (0, 0.0, 0)) for label in clusters.arms]
-        if told["choice"].get("last") not in {None, *clusters.arms}:
-            told["choice"] = {}
+        rows = [known.get(label, (0,) * len(self._per_arm)) for label in clusters.arms]
         before, self.clusters = self.clusters, clusters
         try:
             self._begin()
         except BaseException:  # Memory may run out.
             self.clusters = before
             raise
-        columns = zip(_PER_ARM, zip(*rows, strict=True), strict=True)
+        columns = zip(self._per_arm, zip(*rows, strict=True), strict=True)
         self._resume(told | dict(columns))
 
     def _told(self) -> dict[str, Any]:
         """Return all it was told, as plain data."""
-        state = self._live
-        per_arm = (state.pulls.tolist(), state.totals.tolist(), list(self._awaited))
+        state: Any = self._live
+        per_arm = {key: getattr(state, key).tolist() for key in self._per_arm if key != "awaited"}
         return {
-            **dict(zip(_PER_ARM, per_arm, strict=True)),
+            **per_arm,
+            "awaited": list(self._awaited),
             "rounds": self._next_round - 1,
-            "choice": self._last_choice(),
+            "choice": self.saved.dump(state, self.clusters.arms),
             "watched": self._watched(),
         }
 
     def _take_up(self, told: dict[str, Any], owner: str) -> None:
         """Take in what ``_told`` returned, into a state before its first round."""
         arms = len(self.clusters.arms)
-        for key in _PER_ARM:
+        for key in self._per_arm:
             if not isinstance(told[key], list) or len(told[key]) != arms:
                 raise invalid(key, owner, f"a list with a number for each of {arms} arms", told[key])
         pulls = [whole("pulls", owner, count, least=0) for count in told["pulls"]]
         awaited = [whole("awaited", owner, count, least=0) for count in told["awaited"]]
         rounds = whole("rounds", owner, told["rounds"], least=sum(pulls) + sum(awaited))
         totals = [self._total(*one, owner) for one in zip(told["totals"], pulls, strict=True)]
+        clean: dict[str, Any] = {"pulls": pulls, "totals": totals, "awaited": awaited, "rounds": rounds}
+        if self.needs_squares:
+            clean["squares"] = [between("squares", owner, one, 0, math.inf) for one in told["squares"]]
+        self.saved.checked(told["choice"], self._live, self._numbers, rounds, owner)
         self._next_round = rounds + 1
-        self._check_choice(told["choice"], owner)
         self._check_watched(told["watched"], owner)
-        clean = {"pulls": pulls, "totals": totals, "awaited": awaited, "rounds": rounds}
         self._resume(told | clean)
 
     def _total(self, total: object, pulls: int, owner: str) -> float:
@@ -262,29 +323,21 @@ class Online(Watchful):
         return self.family.read_total(total, pulls, owner) if pulls else 0.0
 
     def _resume(self, told: dict[str, Any]) -> None:
+        state: Any = self._live
         for number, (many, total) in enumerate(zip(told["pulls"], told["totals"], strict=True)):
             if many:
-                self._kernels.update(self._live, number, many, total)
+                self._kernels.update(state, number, many, total)
+        if self.needs_squares:
+            state.squares[:] = told["squares"]
         self._awaited = list(told["awaited"])
         self._all_awaited = sum(told["awaited"])
         self._next_round = told["rounds"] + 1
-        self._restore_choice(told["choice"])
+        self.saved.load(told["choice"], state, self._numbers)
         self._restore_watched(told["watched"])
-
-    def _last_choice(self) -> dict[str, Any]:
-        """Return what it remembers besides pulls and totals, as plain data."""
-        return {}
-
-    def _check_choice(self, data: object, owner: str) -> None:
-        """Refuse what ``_last_choice`` cannot have returned."""
-        check_keys([], owner, data)
-
-    def _restore_choice(self, data: dict[str, Any]) -> None:
-        """Take up again what ``_last_choice`` returned; nothing where there was no choice."""
 
 
 def _copy(part: Any) -> Any:
     """Return a state with arrays of its own, those of its parts included."""
     if isinstance(part, tuple):
         return type(part)(*map(_copy, part))
-    return part.copy() if isinstance(part, np.ndarray) else part
+    return part.copy() if hasattr(part, "copy") else part

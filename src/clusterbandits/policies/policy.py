@@ -1,4 +1,4 @@
-"""What people hold in their hands: a policy with its knowledge, its settings and, once asked, its memory."""
+"""``Policy``: what every policy can do, whatever its algorithm: settings, online use, simulation, JSON."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
+import numpy as np
+
 from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
 from clusterbandits.families.law import lower, upper
+from clusterbandits.fingerprint import is_own
 from clusterbandits.limits import MOST_ARMS
+from clusterbandits.outside import load, reference, source_key
 from clusterbandits.partition import check_arms
 from clusterbandits.policies.explanation import ArmView, Explanation
-from clusterbandits.policies.online import TOLD, Online
-from clusterbandits.policies.settings import read_settings, signature
+from clusterbandits.policies.online import Online
+from clusterbandits.policies.protocol import KERNELS, one_round
+from clusterbandits.policies.settings import documented, read_settings, refuse_setting, signature
 from clusterbandits.serial import read_json, to_json
-from clusterbandits.validate import check_keys, choice, invalid
+from clusterbandits.validate import Described, check_keys, choice, invalid
 from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from clusterbandits.partition import Label
-    from clusterbandits.policies.protocol import State
+    from clusterbandits.policies.protocol import Assumption, State
 
 _FORMAT = "clusterbandits policy 2"
 _DESCRIPTION = ["policy", "settings", "family", "label", "clusters"]
@@ -42,11 +47,11 @@ class Past(Protocol):
 
 
 class Policy(Online):
-    """A learner that knows which arms belong together and how far apart they can be.
+    """A bandit policy: it chooses arms knowing which of them form clusters, and how wide these are.
 
-    It can be asked (``ask``, ``tell``) or put on trial (``simulate``), where every run begins anew and leaves
-    what it was told alone. A subclass names itself, lists its settings with their defaults and makes its
-    state.
+    Use it online with ``ask`` and ``tell``, or pass it to ``simulate``, ``replay`` or ``play``, which start
+    every run from the first round and do not touch what it was told online. A subclass has a name, settings
+    with defaults, kernels and a state; see CONTRIBUTING.md.
 
     Threads may share a policy: every method holds the policy's lock, reads included, and ``ask(k)`` returns
     the whole batch before another thread is served. The two locks of one ``ask`` and ``tell`` take about 3 %
@@ -56,35 +61,51 @@ class Policy(Online):
     Parameters
     ----------
     clusters
-        What it knows.
+        Arms, clusters and widths.
     **settings
-        Settings by name; those left out have their defaults.
+        Settings by name; the others have their defaults.
     family
-        The law of rewards, or its name.
+        Reward distribution, as a ``Family`` or its name.
     label
-        What tables and pictures call it; by default its name and the settings that are not the defaults.
+        Display name; by default the name and the settings that differ from the defaults.
     """
 
     name: ClassVar[str]
-    defaults: ClassVar[Mapping[str, object]]
+    defaults: ClassVar[Mapping[str, object]] = {}
     #: Whether it uses the widths of clusters.
-    uses_widths: ClassVar[bool]
-    #: Whether it must know beforehand how many rounds there will be.
+    uses_widths: ClassVar[bool] = False
+    #: Whether it must know the number of rounds in advance.
     needs_horizon: ClassVar[bool] = False
-    #: What is known of its regret, in a few words.
-    guarantee: ClassVar[str]
     #: Whether its choices are drawn at random.
     randomised: ClassVar[bool] = False
-    reference: ClassVar[str]
-    #: The most arms it has memory for.
+    #: Whether its draws need a posterior distribution of the means.
+    needs_posterior: ClassVar[bool] = False
+    #: What skip-ahead simulation of it assumes; a policy that skips must declare this.
+    relies_on: ClassVar[tuple[Assumption, ...]] = ()
+    #: Whether one proof of a choice serves many holds, which makes the longest horizons cheap.
+    has_certificates: ClassVar[bool] = False
+    #: Whether it runs as compiled code, outside Python's lock.
+    compiled: ClassVar[bool] = True
+    #: What is known of its regret, in a few words.
+    guarantee: ClassVar[str] = "none known"
+    reference: ClassVar[str] = ""
+    #: The largest number of arms.
     most_arms: ClassVar[int] = MOST_ARMS
-    #: Every policy there is, by name.
+    #: Every policy by name, those from outside the package included.
     kinds: ClassVar[dict[str, type[Policy]]] = {}
+    #: A hash of the code of a policy from outside the package.
+    _source: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
+        known = Policy.kinds.get(cls.name) if "name" in vars(cls) else None
+        if known is not None and is_own(known) and not is_own(cls):
+            raise invalid("name", cls.__name__, "a name that no policy of the package has", cls.name)
+        if not is_own(cls):
+            cls._source = source_key(cls)
         if "name" in vars(cls):
             Policy.kinds[cls.name] = cls
             type.__setattr__(cls, "__signature__", signature(cls.defaults))
+            cls.__doc__ = documented(cls.__doc__, cls.defaults, uses_widths=cls.uses_widths)
 
     def __init__(
         self,
@@ -104,7 +125,11 @@ class Policy(Online):
         self.family = as_family(family, owner)
         self.settings = read_settings(self.name, self.defaults, settings, owner)
         self.label = self.spec if label is None else label
+        self._check()
         super().__init__()
+
+    def _check(self) -> None:
+        """Refuse settings that do not go together."""
 
     @classmethod
     def from_history(
@@ -162,6 +187,19 @@ class Policy(Online):
 
         A policy that chooses at random draws from ``rng``, or from a generator of its own seed.
         """
+        if self.randomised and rng is None:
+            rng = np.random.default_rng(self.settings.get("seed", 0))
+        state = self.new_state(rng)
+        if type(state) not in KERNELS:
+            kernels = self.kernels
+            if kernels.hold is not one_round and not self.relies_on:
+                allowed = "declared by a policy that has 'hold': what its certainty assumes"
+                raise invalid("relies_on", type(self).__name__, allowed, Described("nothing"))
+            KERNELS[type(state)] = kernels
+        return state
+
+    def new_state(self, rng: Generator | None) -> State:
+        """Make a state before the first round; ``rng`` is None for a policy that does not draw."""
         raise NotImplementedError
 
     def for_horizon(self, horizon: int) -> Self:
@@ -202,9 +240,11 @@ class Policy(Online):
 
     def description(self) -> dict[str, Any]:
         """Return plain data that says all but what it was told: name, settings, family, label, clusters."""
+        kind = type(self)
+        named = {"policy": self.name} if is_own(kind) else {"policy": reference(kind), "source": self._source}
         with self._lock:
             return {
-                "policy": self.name,
+                **named,
                 "settings": dict(self.settings),
                 "family": self.family.spec,
                 "label": self.label,
@@ -213,23 +253,49 @@ class Policy(Online):
 
     @classmethod
     def of_description(cls, data: Mapping[str, Any]) -> Self:
-        """Return the policy that ``description`` described, before its first round."""
-        check_keys(_DESCRIPTION, f"{cls.__name__}.of_description", data)
-        kind = Policy.kinds[choice("policy", cls.__name__, data["policy"], Policy.kinds)]
-        check_keys(list(kind.defaults), f"{cls.__name__}.of_description", data["settings"])
+        """Return the policy that ``description`` described, before its first round.
+
+        One from outside the package keeps the hash of its code: ``check_source`` compares it with the code
+        that is imported now.
+        """
+        owner = f"{cls.__name__}.of_description"
+        outside = isinstance(data, Mapping) and ":" in str(data.get("policy"))
+        check_keys([*_DESCRIPTION, *(["source"] if outside else [])], owner, data)
+        kind = Policy.kind_of(data["policy"], owner)
+        check_keys(list(kind.defaults), owner, data["settings"])
         if not issubclass(kind, cls):
             raise invalid("policy", cls.__name__, repr(cls.name), data["policy"])
-        return kind.make(
+        made = kind.make(
             Clusters.from_dict(data["clusters"]), data["settings"], family=data["family"], label=data["label"]
         )
+        if outside:
+            vars(made)["_source"] = str(data["source"])
+        return made
+
+    @staticmethod
+    def kind_of(name: object, owner: str = "policy") -> type[Policy]:
+        """Return the class that a name, or a text such as ``my_module:Greedy``, stands for."""
+        if not (isinstance(name, str) and ":" in name):
+            return Policy.kinds[choice("policy", owner, name, Policy.kinds)]
+        found = load(name, "policy", owner)
+        if not (isinstance(found, type) and issubclass(found, Policy)):
+            raise invalid("policy", owner, f"a class that derives from Policy; {name!r} does not", found)
+        return found
+
+    def check_source(self, owner: str) -> None:
+        """Refuse a policy from outside the package whose code is not what it was described with."""
+        if self._source != type(self)._source:
+            allowed = f"the same code as when the simulation was planned, for {reference(type(self))!r}"
+            raise invalid("policy", owner, allowed, Described("code that was edited"))
 
     @classmethod
     def make(cls, clusters: Clusters, settings: object, *, family: Family | str, label: str | None) -> Self:
         """Return a policy of this kind with settings by name; unknown ones are refused."""
         given = settings if isinstance(settings, Mapping) else {"settings": settings}
-        return cls(
-            clusters, family=family, label=label, **read_settings(cls.name, cls.defaults, given, cls.__name__)
-        )
+        for key in given:
+            if key not in cls.defaults:
+                refuse_setting(cls.name, cls.defaults, key)
+        return cls(clusters, family=family, label=label, **given)
 
     def to_json(self) -> str:
         """Return all it is and was told as strict JSON; numbers are kept to the last bit.
@@ -261,11 +327,14 @@ class Policy(Online):
         """
         owner = f"{cls.__name__}.from_json"
         data = read_json(text, owner)
-        check_keys(["format", *_DESCRIPTION, *TOLD], owner, data)
-        if data["format"] != _FORMAT:
-            raise invalid("format", owner, repr(_FORMAT), data["format"])
-        restored = cls.of_description({key: data[key] for key in _DESCRIPTION})
-        restored._take_up({key: data[key] for key in TOLD}, owner)
+        if not isinstance(data, Mapping) or data.get("format") != _FORMAT:
+            given = data.get("format") if isinstance(data, Mapping) else data
+            raise invalid("format", owner, repr(_FORMAT), given)
+        described = [*_DESCRIPTION, *(["source"] if ":" in str(data.get("policy")) else [])]
+        restored = cls.of_description({key: data[key] for key in described if key in data})
+        vars(restored).pop("_source", None)
+        check_keys(["format", *described, *restored._told_keys], owner, data)
+        restored._take_up({key: data[key] for key in restored._told_keys}, owner)
         return restored
 
     def __repr__(self) -> str:

@@ -1,41 +1,17 @@
-"""Policies by name: the same words in Python, on the command line and in files."""
+"""Policies by name: the same words in Python, on the command line and in files; and the list of all."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from clusterbandits.policies.ckl_ucb import CKLUCB
-from clusterbandits.policies.clus_opt import ClusOPT
-from clusterbandits.policies.clus_ts import ClusTS
-from clusterbandits.policies.clus_ucb import ClusUCB
-from clusterbandits.policies.clus_ucb_hedged import ClusUCBHedged
-from clusterbandits.policies.epsilon_greedy import EpsilonGreedy
-from clusterbandits.policies.hier_ts import HierTS
-from clusterbandits.policies.imed_clus import IMEDClus
-from clusterbandits.policies.imed_opt import IMEDOPT
-from clusterbandits.policies.imed_plain import IMED
-from clusterbandits.policies.kl_ucb import KLUCB
-from clusterbandits.policies.kl_ucb_plus_plus import KLUCBPlusPlus
-from clusterbandits.policies.moss import MOSS
-from clusterbandits.policies.ossb import OSSB
-from clusterbandits.policies.thompson import Thompson
-from clusterbandits.policies.tlp_max import TLPMax
-from clusterbandits.policies.tlp_mean import TLPMean
-from clusterbandits.policies.tsc import TSC
-from clusterbandits.policies.ucb1 import UCB1
-from clusterbandits.policies.ucbc import UCBC
-from clusterbandits.validate import choice, invalid
+from clusterbandits.fingerprint import is_own
+from clusterbandits.policies.policy import Policy
+from clusterbandits.tables import Table
+from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
     from clusterbandits.families import Family
-    from clusterbandits.policies.policy import Policy
-
-_CLASSICAL = (UCB1, MOSS, EpsilonGreedy, KLUCB, KLUCBPlusPlus, IMED, Thompson)
-_CLUSTERED = (TLPMean, TLPMax, TSC, UCBC, CKLUCB, OSSB, ClusUCB)
-_BEYOND = (ClusUCBHedged, ClusOPT, IMEDClus, IMEDOPT, ClusTS, HierTS)
-
-POLICIES: dict[str, type[Policy]] = {kind.name: kind for kind in (*_CLASSICAL, *_CLUSTERED, *_BEYOND)}
 
 
 def policy(
@@ -51,13 +27,14 @@ def policy(
     Parameters
     ----------
     spec
-        ``"kl-ucb"``, ``"clus-ucb"``, ``"clus-ucb:a=5,refresh=50,leader=plain"``, …
+        ``"kl-ucb"``, ``"clus-ucb:a=5,refresh=50,leader=plain"``, or ``"my_module:Greedy"`` for a policy from
+        outside the package, which is imported.
     clusters
-        What the policy knows.
+        Arms, clusters and widths.
     family
-        The law of rewards.
+        Reward distribution.
     label
-        What tables and pictures call it.
+        Display name.
     **settings
         Settings as keywords; they win over those in the text.
 
@@ -67,16 +44,29 @@ def policy(
     >>> policy("clus-ucb:refresh=50", Clusters([2, 1], widths=0.1), a=5)
     ClusUCB(Clusters([2, 1], widths=[0.1, 0.1]), a=5.0, refresh=50)
     """
-    kind = kind_of(spec)
-    _, colon, written = spec.partition(":")
-    values = _read(kind, written) if colon else {}
+    kind, written = split_spec(spec)
+    values = {} if written is None else _read(kind, written)
     return kind.make(clusters, values | settings, family=family, label=label)
 
 
-def kind_of(spec: str) -> type[Policy]:
-    """Return the class of the policy that a text names, with or without settings behind its name."""
-    name = spec.partition(":")[0] if isinstance(spec, str) else spec
-    return POLICIES[choice("policy", "policy", name, POLICIES)]
+def split_spec(spec: object, owner: str = "policy") -> tuple[type[Policy], str | None]:
+    """Return the class that a text names, and the settings behind it.
+
+    Examples
+    --------
+    >>> split_spec("clus-ucb:a=5")
+    (<class 'clusterbandits.policies.clus_ucb.ClusUCB'>, 'a=5')
+    """
+    parts = spec.split(":", 2) if isinstance(spec, str) else [spec]
+    if len(parts) > 1 and all(part.isidentifier() for part in str(parts[1]).split(".")):
+        return Policy.kind_of(f"{parts[0]}:{parts[1]}", owner), str(parts[2]) if len(parts) > 2 else None
+    written = ":".join(map(str, parts[1:]))
+    return Policy.kind_of(parts[0], owner), written if len(parts) > 1 else None
+
+
+def kind_of(spec: object, owner: str = "policy") -> type[Policy]:
+    """Return the class that a text such as ``"clus-ucb:a=5"`` or ``"my_module:Greedy"`` names."""
+    return split_spec(spec, owner)[0]
 
 
 def _read(kind: type[Policy], written: str) -> dict[str, object]:
@@ -86,15 +76,56 @@ def _read(kind: type[Policy], written: str) -> dict[str, object]:
         if key not in kind.defaults or key in values or not text:
             known = f"followed by {' and '.join(kind.defaults)}, once each" if kind.defaults else "by itself"
             raise invalid("policy", "policy", f"'{kind.name}' {known}", setting)
-        values[key] = _value(text)
+        values[key] = _value(text, kind.defaults[key])
     return values
 
 
-def _value(text: str) -> object:
-    """Return a whole number, digits and all, a number, or the text."""
+def _value(text: str, default: object) -> object:
+    """Return a whole number, digits and all, a number, a truth value, or the text."""
+    if isinstance(default, bool) and text.lower() in {"true", "false"}:
+        return text.lower() == "true"
     for read in (int, float):
         try:
             return read(text)
         except ValueError:
             continue
     return text
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """Return a row of plain data for every policy of the registry.
+
+    Examples
+    --------
+    >>> catalogue()[3]["policy"], catalogue()[3]["guarantee"]
+    ('kl-ucb', 'meets the classical bound')
+    """
+    return [
+        {
+            "policy": name,
+            "class": kind.__name__,
+            "widths": kind.uses_widths,
+            "horizon": kind.needs_horizon,
+            "random": kind.randomised,
+            "settings": dict(kind.defaults),
+            "guarantee": kind.guarantee,
+            "reference": kind.reference,
+        }
+        for name, kind in Policy.kinds.items()
+        if is_own(kind)
+    ]
+
+
+def catalogue_table() -> Table:
+    """Return the catalogue for people."""
+    needs = {"widths": "widths", "horizon": "horizon", "random": "chance"}
+    rows = tuple(
+        (
+            row["policy"],
+            ", ".join(word for key, word in needs.items() if row[key]),
+            row["guarantee"],
+        )
+        for row in catalogue()
+    )
+    notes = ("horizon: it must know the number of rounds. --json: settings and references too.",)
+    return Table(("policy", "uses", "regret"), rows, notes=notes)

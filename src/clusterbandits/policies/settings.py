@@ -1,13 +1,16 @@
-"""The settings of policies: each name means the same wherever it is used, and is checked in one place."""
+"""The settings of policies: each name means the same everywhere, and is checked and documented here."""
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+import re
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from clusterbandits.limits import LARGEST_SEED, MOST_ROUNDS
 from clusterbandits.serial import restore_number
-from clusterbandits.validate import Described, as_float, between, choice, invalid, is_list, whole
+from clusterbandits.validate import Described, as_float, between, choice, invalid, is_list, truth, whole
+from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     Reader = Callable[[object, str], object]
 
 _LARGEST_A = 1e6
+#: Of a setting that only a policy from outside has.
+_LARGEST_OWN = 1e100
 
 #: What every policy that uses widths does about them by default.
 ALARM: dict[str, object] = {"alarm": "warn", "alarm_level": 0.05}
@@ -65,24 +70,80 @@ def _distances(value: object, owner: str) -> list[list[float]] | None:
     return table
 
 
-_READERS: dict[str, Reader] = {
-    "a": _number("a", 0, _LARGEST_A),
-    "alarm": _one_of("alarm", "warn", "widen", "ignore"),
-    "alarm_level": _positive("alarm_level", 1.0),
-    "alpha": _number("alpha", 0, _LARGEST_A),
-    "c": _positive("c", _LARGEST_A),
-    "clock": _one_of("clock", "cluster", "round"),
-    "distances": _distances,
-    "epsilon": _number("epsilon", 0, 1),
-    "gamma": _number("gamma", 0, _LARGEST_A),
-    "gap": _positive("gap", _LARGEST_A),
-    "hedge": _number("hedge", 0, 1),
-    "horizon": _horizon,
-    "leader": _one_of("leader", "clustered", "plain"),
-    "refresh": _count("refresh", 1, 10**9),
-    "seed": _count("seed", 0, LARGEST_SEED),
-    "widths": _one_of("widths", "ignored", "respected"),
+class Setting(NamedTuple):
+    """How a setting is checked, and what it means."""
+
+    read: Reader
+    doc: str
+
+
+SETTINGS: dict[str, Setting] = {
+    "a": Setting(
+        _number("a", 0, _LARGEST_A),
+        "Weight of log log n in the threshold, where log log n is 0 below n = e. 0 works best in practice; "
+        "the paper's proof uses 5.",
+    ),
+    "alarm": Setting(
+        _one_of("alarm", "warn", "widen", "ignore"),
+        'Response when the data contradict a declared width: ``"warn"``, ``"widen"`` (from then on the width '
+        'of that cluster is ignored) or ``"ignore"``.',
+    ),
+    "alarm_level": Setting(
+        _positive("alarm_level", 1.0),
+        "Upper bound on the probability of a false alarm, over all rounds and clusters together.",
+    ),
+    "alpha": Setting(
+        _number("alpha", 0, _LARGEST_A), "α, how much wider the bonus is than with a known horizon."
+    ),
+    "c": Setting(
+        _positive("c", _LARGEST_A),
+        "Amount of exploration; the proof needs more than 5, far less works in practice.",
+    ),
+    "clock": Setting(
+        _one_of("clock", "cluster", "round"),
+        'Clock of the threshold inside a cluster: ``"cluster"``, the pulls of that cluster, or ``"round"``, '
+        "the number of the round.",
+    ),
+    "distances": Setting(
+        _distances,
+        "Symmetric table with one row and one column per arm: the largest possible difference between two "
+        "means. By default the widths inside clusters and infinity across.",
+    ),
+    "epsilon": Setting(_number("epsilon", 0, 1), "ε, how often arms are pulled that need no exploration."),
+    "gamma": Setting(_number("gamma", 0, _LARGEST_A), "γ, share of exploration beyond what the bound asks."),
+    "gap": Setting(
+        _positive("gap", _LARGEST_A),
+        "g, at most the gap between the best arm and the second best, where that is known.",
+    ),
+    "hedge": Setting(
+        _number("hedge", 0, 1),
+        "κ from 0 (none) to 1: the index of an arm is at least its KL-UCB index at κ f(n). Regret is then at "
+        "most of the order of T^(1−κ) for any widths.",
+    ),
+    "horizon": Setting(_horizon, "T, the number of rounds; by default that of the simulation."),
+    "leader": Setting(
+        _one_of("leader", "clustered", "plain"),
+        '``"clustered"`` computes the clustered index for every arm. ``"plain"``, another reading of the '
+        "paper, uses the KL-UCB index in the cluster with the largest empirical mean.",
+    ),
+    "refresh": Setting(
+        _count("refresh", 1, 10**9),
+        "Number of rounds for which a choice is kept; the paper uses 50. A value above 1 can turn a small "
+        "regret into a linear one where a width is too small.",
+    ),
+    "seed": Setting(
+        _count("seed", 0, LARGEST_SEED),
+        "Random seed for online use; simulations draw from the random stream of each run.",
+    ),
+    "widths": Setting(
+        _one_of("widths", "ignored", "respected"), 'Use of declared widths: ``"ignored"`` or ``"respected"``.'
+    ),
 }
+_FAMILY = "Reward distribution, as a ``Family`` or its name."
+_LABEL = (
+    "Display name in tables and pictures; by default the name and the settings that differ from defaults."
+)
+_SECTION = re.compile(r"^(Parameters|Examples|References|Notes|Raises)\n-+\n", re.MULTILINE)
 
 
 def read_settings(
@@ -91,9 +152,33 @@ def read_settings(
     """Return a value for every setting, those given checked; unknown ones are refused."""
     for key in given:
         if key not in defaults:
-            known = f"with {' and '.join(defaults)} alone" if defaults else "without settings"
-            raise invalid("policy", "policy", f"'{name}' {known}", Described(f"'{key}'"))
-    return {key: _READERS[key](given.get(key, default), owner) for key, default in defaults.items()}
+            refuse_setting(name, defaults, key)
+    return {key: _reader(key, default)(given.get(key, default), owner) for key, default in defaults.items()}
+
+
+def refuse_setting(name: str, defaults: Mapping[str, object], key: object) -> NoReturn:
+    """Say which settings a policy has."""
+    known = f"with {' and '.join(defaults)} alone" if defaults else "without settings"
+    raise invalid("policy", "policy", f"'{name}' {known}", Described(f"'{key}'"))
+
+
+def _reader(name: str, default: object) -> Reader:
+    """Return what checks a setting; one that only a policy from outside has is read like its default."""
+    if name in SETTINGS:
+        return SETTINGS[name].read
+    if isinstance(default, bool):
+        return lambda value, owner: truth(name, owner, value)
+    if isinstance(default, int):
+        return _count(name, -MOST_ROUNDS, MOST_ROUNDS)
+    if isinstance(default, float):
+        return _number(name, -_LARGEST_OWN, _LARGEST_OWN)
+
+    def read(value: object, owner: str) -> str:
+        if not is_text(value):
+            raise invalid(name, owner, "a text", value)
+        return str(value)
+
+    return read
 
 
 def signature(defaults: Mapping[str, object]) -> inspect.Signature:
@@ -106,3 +191,36 @@ def signature(defaults: Mapping[str, object]) -> inspect.Signature:
             *(kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in only.items()),
         ]
     )
+
+
+def documented(doc: str | None, defaults: Mapping[str, object], *, uses_widths: bool) -> str:
+    """Return a policy's documentation with a section on all of its parameters.
+
+    A policy describes what is special about it; everything else comes from ``SETTINGS``.
+    """
+    own, text = _own_parameters(inspect.cleandoc(doc or ""))
+    arms = "Arms and the clusters they belong to; widths are not used."
+    known = {name: setting.doc for name, setting in SETTINGS.items()}
+    known |= {"clusters": "Arms, clusters and widths." if uses_widths else arms}
+    known |= {"family": _FAMILY, "label": _LABEL}
+    entries = []
+    for name in ("clusters", *defaults, "family", "label"):
+        body = own.get(name) or textwrap.fill(known.get(name, ""), 100)
+        entries.append(f"{name}\n{textwrap.indent(body, '    ')}")
+    section = "Parameters\n----------\n" + "\n".join(entries) + "\n"
+    following = _SECTION.search(text)
+    if following is None:
+        return f"{text}\n\n{section}"
+    return f"{text[: following.start()]}{section}\n{text[following.start() :]}"
+
+
+def _own_parameters(text: str) -> tuple[dict[str, str], str]:
+    """Return what a documentation itself says of parameters, and the rest of it."""
+    found = [part for part in _SECTION.finditer(text) if part[1] == "Parameters"]
+    if not found:
+        return {}, text
+    following = _SECTION.search(text, found[0].end())
+    end = len(text) if following is None else following.start()
+    listed = re.findall(r"^(\S.*)\n((?:[ ]{4}.*\n?|\n)+)", text[found[0].end() : end], re.MULTILINE)
+    own = {name: textwrap.dedent(body).strip() for names, body in listed for name in names.split(", ")}
+    return own, text[: found[0].start()] + text[end:]

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.bayes.draws import THOMPSON, DrawState, fresh_state
-from clusterbandits.policies.bayes.policy import RandomPolicy
+from clusterbandits.compiled import kernel
+from clusterbandits.families.posterior import draw_mean
+from clusterbandits.policies.draws import DrawPolicy
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.draws import DrawState
 
 
-class Thompson(RandomPolicy):
-    r"""Draw every arm's mean from what its rewards say; pull the arm with the largest draw.
+@kernel
+def choose(state: DrawState, _n: int) -> int:
+    """Draw the mean of every arm from its posterior; return the arm with the largest draw."""
+    chosen, best = 0, -math.inf
+    if state.pulls.size > 1:
+        for arm in range(state.pulls.size):
+            value = draw_mean(state.law, state.rng, float(state.pulls[arm]), state.totals[arm])
+            if value > best:
+                chosen, best = arm, value
+    return chosen
+
+
+class Thompson(DrawPolicy):
+    r"""Draw every arm's mean from its posterior; pull the arm with the largest draw.
 
     With s successes in t pulls the draw is from Beta(s + 1, t − s + 1). Gaussian rewards have normal draws,
     Poisson rewards Gamma ones, Exponential rewards those of an inverse Gamma: conjugate, with a flat prior
     (1/mean for Exponential ones).
-
-    Parameters
-    ----------
-    clusters
-        The arms; their widths are not used.
-    seed
-        Decides all chance online; simulations use their own.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
 
     Examples
     --------
@@ -44,12 +47,8 @@ class Thompson(RandomPolicy):
     """
 
     name = "thompson"
-    uses_widths = False
     defaults: ClassVar = {"seed": 0}
+    needs_posterior = True
     guarantee = "meets the classical bound"
     reference = "Thompson 1933"
-
-    def fresh_state(self, rng: Generator | None = None) -> DrawState:
-        """Return the state before the first round."""
-        members = [list(range(len(self.clusters.arms)))]
-        return fresh_state(self.family.law, THOMPSON, 0.0, members, self._generator(rng))
+    choose = choose

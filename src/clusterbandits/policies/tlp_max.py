@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.layout import members_of
-from clusterbandits.policies.two_level.kernels import TwoLevelState, fresh_state
-from clusterbandits.policies.two_level.policy import TwoLevelPolicy
+from clusterbandits.compiled import kernel
+from clusterbandits.policies.tlp_mean import kl_score
+from clusterbandits.policies.two_level import TwoLevelPolicy
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.two_level import TwoLevelState
+
+
+@kernel
+def best_mean(state: TwoLevelState, c: int, spent: int, held: int) -> float:
+    """Return the mean of the best arm of a cluster."""
+    best = -math.inf
+    for place in range(state.start[c], state.start[c + 1]):
+        arm = state.order[place]
+        best = max(best, state.totals[arm] / (state.pulls[arm] + (spent if arm == held else 0)))
+    return best
 
 
 class TLPMax(TwoLevelPolicy):
@@ -19,21 +30,6 @@ class TLPMax(TwoLevelPolicy):
               \sup\{q : t_k\, d(m_k, q) \le f(N_c)\}
 
     with N_c pulls of cluster c.
-
-    Parameters
-    ----------
-    clusters
-        The arms and who belongs together; widths are not used.
-    a
-        The weight of log log n, which is taken as 0 below n = e.
-    clock
-        What arms inside a cluster are judged by: ``"cluster"``, its own pulls so far, or ``"round"``, all.
-    refresh
-        Choose anew every so many rounds and keep the arm in between; the paper has 50.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
 
     Examples
     --------
@@ -50,14 +46,8 @@ class TLPMax(TwoLevelPolicy):
     """
 
     name = "tlp-max"
-    uses_widths = False
     defaults: ClassVar = {"a": 0.0, "clock": "cluster", "refresh": 1}
     guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Pandey et al. 2007"
-
-    def fresh_state(self, rng: Generator | None = None) -> TwoLevelState:
-        """Return the state before the first round."""
-        del rng
-        return fresh_state(
-            self.family.law, members_of(self.clusters), self.settings, plain_bonus=False, by_best=True
-        )
+    score = kl_score
+    standing = best_mean

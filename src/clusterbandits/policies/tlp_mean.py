@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.layout import members_of
-from clusterbandits.policies.two_level.kernels import TwoLevelState, fresh_state
-from clusterbandits.policies.two_level.policy import TwoLevelPolicy
+from clusterbandits.compiled import kernel
+from clusterbandits.families.law import upper
+from clusterbandits.policies.two_level import TwoLevelPolicy
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.two_level import TwoLevelState
+
+
+@kernel
+def pooled_mean(state: TwoLevelState, c: int, spent: int, _held: int) -> float:
+    """Return the mean of all rewards of a cluster."""
+    total = 0.0
+    for place in range(state.start[c], state.start[c + 1]):
+        total += state.totals[state.order[place]]
+    return float(total / (state.cluster_pulls[c] + spent))
+
+
+@kernel
+def kl_score(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
+    """Return the KL-UCB index, sup{q : t d(m, q) ≤ f}."""
+    return upper(state.law, mean, level / pulls)
 
 
 class TLPMean(TwoLevelPolicy):
@@ -19,21 +34,6 @@ class TLPMean(TwoLevelPolicy):
               \sup\{q : t_k\, d(m_k, q) \le f(N_c)\}
 
     with N_c pulls and total S_c of cluster c.
-
-    Parameters
-    ----------
-    clusters
-        The arms and who belongs together; widths are not used.
-    a
-        The weight of log log n, which is taken as 0 below n = e.
-    clock
-        What arms inside a cluster are judged by: ``"cluster"``, its own pulls so far, or ``"round"``, all.
-    refresh
-        Choose anew every so many rounds and keep the arm in between; the paper has 50.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
 
     Examples
     --------
@@ -50,14 +50,8 @@ class TLPMean(TwoLevelPolicy):
     """
 
     name = "tlp-mean"
-    uses_widths = False
     defaults: ClassVar = {"a": 0.0, "clock": "cluster", "refresh": 1}
     guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Pandey et al. 2007"
-
-    def fresh_state(self, rng: Generator | None = None) -> TwoLevelState:
-        """Return the state before the first round."""
-        del rng
-        return fresh_state(
-            self.family.law, members_of(self.clusters), self.settings, plain_bonus=False, by_best=False
-        )
+    score = kl_score
+    standing = pooled_mean

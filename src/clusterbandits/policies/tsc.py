@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.bayes.draws import TSC as KIND
-from clusterbandits.policies.bayes.draws import DrawState, fresh_state
-from clusterbandits.policies.bayes.policy import RandomPolicy
-from clusterbandits.policies.layout import members_of
+from clusterbandits.compiled import kernel
+from clusterbandits.families.posterior import draw_mean
+from clusterbandits.policies.draws import DrawPolicy
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.draws import DrawState
 
 
-class TSC(RandomPolicy):
+@kernel
+def choose(state: DrawState, _n: int) -> int:
+    """Return the arm with the largest draw, in the cluster with the largest draw."""
+    c = _drawn_cluster(state)
+    first, beyond = state.start[c], state.start[c + 1]
+    chosen, best = state.order[first], -math.inf
+    if beyond - first > 1:
+        for place in range(first, beyond):
+            arm = state.order[place]
+            value = draw_mean(state.law, state.rng, float(state.pulls[arm]), state.totals[arm])
+            if value > best:
+                chosen, best = arm, value
+    return int(chosen)
+
+
+@kernel
+def _drawn_cluster(state: DrawState) -> int:
+    """Return the cluster with the largest draw from the posterior of all its pulls together."""
+    chosen, best = 0, -math.inf
+    for c in range(state.start.size - 1):
+        pulls, total = 0, 0.0
+        for place in range(state.start[c], state.start[c + 1]):
+            pulls += state.pulls[state.order[place]]
+            total += state.totals[state.order[place]]
+        value = draw_mean(state.law, state.rng, float(pulls), total)
+        if value > best:
+            chosen, best = c, value
+    return chosen
+
+
+class TSC(DrawPolicy):
     r"""Draw every cluster's mean from all its pulls together, then every arm's in the cluster that won.
 
-    It is quick where a cluster's mean tells where its best arm stands, and ruined where the best arm hides in
-    a poor cluster.
-
-    Parameters
-    ----------
-    clusters
-        The arms and who belongs together; widths are not used.
-    seed
-        Decides all chance online; simulations use their own.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
+    It learns quickly where a cluster's mean tells where its best arm stands, and has linear regret where the
+    best arm is in a poor cluster.
 
     Examples
     --------
@@ -43,11 +62,8 @@ class TSC(RandomPolicy):
     """
 
     name = "tsc"
-    uses_widths = False
     defaults: ClassVar = {"seed": 0}
+    needs_posterior = True
     guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Carlsson et al. 2021"
-
-    def fresh_state(self, rng: Generator | None = None) -> DrawState:
-        """Return the state before the first round."""
-        return fresh_state(self.family.law, KIND, 0.0, members_of(self.clusters), self._generator(rng))
+    choose = choose

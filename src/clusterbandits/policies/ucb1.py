@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import math
+from typing import TYPE_CHECKING
 
-from clusterbandits.policies.scored.kernels import UCB1 as KIND
-from clusterbandits.policies.scored.kernels import ScoreState, fresh_state
-from clusterbandits.policies.scored.policy import ScoredPolicy
+from clusterbandits.compiled import kernel
+from clusterbandits.policies.scores import MONOTONE, ScorePolicy
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.scores import ScoreState
 
 
-class UCB1(ScoredPolicy):
+@kernel
+def score(_state: ScoreState, _arm: int, pulls: int, total: float, n: int) -> float:
+    """Return m + √(2 log n / t)."""
+    return total / pulls + math.sqrt(2.0 * math.log(n) / pulls)
+
+
+class UCB1(ScorePolicy):
     r"""Pull the arm with the largest mean plus bonus.
 
     .. math:: v_k(n) = m_k + \sqrt{2 \log n / t_k}
 
-    The bonus is made for rewards from 0 to 1. It knows nothing of clusters.
-
-    Parameters
-    ----------
-    clusters
-        The arms; their widths are not used.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
+    with t pulls and mean m of arm k. The bonus is made for rewards from 0 to 1.
 
     Examples
     --------
@@ -44,12 +41,7 @@ class UCB1(ScoredPolicy):
     """
 
     name = "ucb1"
-    uses_widths = False
-    defaults: ClassVar = {}
     guarantee = "O(log T), above the classical bound"
     reference = "Auer et al. 2002"
-
-    def fresh_state(self, rng: Generator | None = None) -> ScoreState:
-        """Return the state before the first round."""
-        del rng
-        return fresh_state(self.family.law, KIND, 0.0, len(self.clusters.arms))
+    score = score
+    relies_on = MONOTONE

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
-from clusterbandits.policies.layout import members_of
-from clusterbandits.policies.two_level.kernels import TwoLevelState, fresh_state
-from clusterbandits.policies.two_level.policy import TwoLevelPolicy
+from clusterbandits.compiled import kernel
+from clusterbandits.policies.tlp_mean import pooled_mean
+from clusterbandits.policies.two_level import TwoLevelPolicy
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
+    from clusterbandits.policies.two_level import TwoLevelState
+
+
+@kernel
+def score(_state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
+    """Return m + √(2 f / t)."""
+    return mean + math.sqrt(2.0 * level / pulls)
 
 
 class UCBC(TwoLevelPolicy):
@@ -19,19 +26,6 @@ class UCBC(TwoLevelPolicy):
               m_k + \sqrt{2 \log N_c / t_k}
 
     with N_c pulls and total S_c of cluster c. The bonus is made for rewards from 0 to 1.
-
-    Parameters
-    ----------
-    clusters
-        The arms and who belongs together; widths are not used.
-    clock
-        What arms inside a cluster are judged by: ``"cluster"``, its own pulls so far, or ``"round"``, all.
-    refresh
-        Choose anew every so many rounds and keep the arm in between; the paper has 50.
-    family
-        The law of rewards.
-    label
-        What tables and pictures call it.
 
     Examples
     --------
@@ -49,14 +43,9 @@ class UCBC(TwoLevelPolicy):
     """
 
     name = "ucbc"
-    uses_widths = False
     defaults: ClassVar = {"clock": "cluster", "refresh": 1}
     guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Bouneffouf et al. 2019"
-
-    def fresh_state(self, rng: Generator | None = None) -> TwoLevelState:
-        """Return the state before the first round."""
-        del rng
-        return fresh_state(
-            self.family.law, members_of(self.clusters), self.settings, plain_bonus=True, by_best=False
-        )
+    score = score
+    standing = pooled_mean
+    plain_bonus = True

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import WIDTH, Entry, panel, shortened, text_width
-from clusterbandits.report.style import BLUE, LETTERS, VERMILLION, dress, number_text, settings
+from clusterbandits.report.sheet import WIDTH, Entry, fitted, panel, text_width
+from clusterbandits.report.style import BLUE, LETTERS, VERMILLION, first_texts, number_line, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import cell
 
@@ -33,7 +32,6 @@ _HEAD, _FOOT = 5.0, 1.4
 #: Arms get rows this high; labels where there are at most so many, then thinner and thinner rows.
 _LABELLED, _MOST_LABELLED = 3.4, 60
 _BARE, _MOST_TALL = 1.2, 240.0
-_MOST_SAID = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,7 @@ class ArmsGroup:
     def heading(self, room: float) -> str:
         """Return the group and its width in so many millimetres; a long name is cut, the width is not."""
         width = f": width {cell(self.width)}" if len(self.labels) > 1 else ""
-        return shortened(self.name, room - text_width(width, "bold"), "bold") + width
+        return fitted(self.name, room, "bold", width)
 
 
 def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Picture:
@@ -76,7 +74,9 @@ def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Pi
     title
         Stands above.
     """
-    return picture(arms_figure(groups, title), name, _alt(groups, title))
+    said = first_texts([_said(group) for group in groups])
+    alt = f"Arms with intervals in {count_text(len(groups), 'group')}: {said}."
+    return picture(arms_figure(groups, title), name, alt, title)
 
 
 def arms_figure(groups: Sequence[ArmsGroup], title: str = "") -> Figure:
@@ -85,11 +85,9 @@ def arms_figure(groups: Sequence[ArmsGroup], title: str = "") -> Figure:
     labelled = arms <= _MOST_LABELLED
     row = _LABELLED if labelled else min(_BARE, _MOST_TALL / arms)
     height = sum(_HEAD + _FOOT + row * len(group.labels) for group in groups)
-    longest = max(
-        (text_width(shortened(label, _MOST_LABEL)) for group in groups for label in group.labels), default=0.0
-    )
+    labels = [label for group in groups for label in group.labels if labelled]
+    left = max((text_width(fitted(label, _MOST_LABEL)) + 3.5 for label in labels), default=_BARE_LEFT)
     with settings():
-        left = longest + 3.5 if labelled else _BARE_LEFT
         figure, axes = panel(height, _legend(groups), title, left=left)
         axes.set_xlim(*_limits(groups))
         axes.set_ylim(height, 0)
@@ -97,7 +95,7 @@ def arms_figure(groups: Sequence[ArmsGroup], title: str = "") -> Figure:
         for group in groups:
             _draw(group, axes, top, row, labelled)
             top += _HEAD + _FOOT + row * len(group.labels)
-        _dress(axes)
+        number_line(axes, "success rate, with intervals of 95 %")
     return figure
 
 
@@ -120,7 +118,7 @@ def _draw(group: ArmsGroup, axes: Axes, top: float, row: float, labelled: bool) 
         axes.plot(group.means[part], rows[part], **look)
     if labelled:
         for label, y in zip(group.labels, rows, strict=True):
-            axes.text(-0.012, y, shortened(label, _MOST_LABEL), ha="right", **words)
+            axes.text(-0.012, y, fitted(label, _MOST_LABEL), ha="right", **words)
 
 
 def _limits(groups: Sequence[ArmsGroup]) -> tuple[float, float]:
@@ -142,22 +140,6 @@ def _legend(groups: Sequence[ArmsGroup]) -> list[list[Entry]]:
     if any(len(group.labels) > 1 for group in groups):
         notes.append(Entry("declared width", {"color": _BAND, "alpha": 0.45, "linewidth": 6}))
     return [notes]
-
-
-def _dress(axes: Axes) -> None:
-    dress(axes, grid="x")
-    axes.yaxis.set_visible(False)
-    axes.spines["left"].set_visible(False)
-    axes.xaxis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(round(value, 12))))
-    axes.set_xlabel("success rate, with intervals of 95 %")
-
-
-def _alt(groups: Sequence[ArmsGroup], title: str) -> str:
-    head = f"{title}. " if title else ""
-    told = "; ".join(_said(group) for group in groups[:_MOST_SAID])
-    more = f"; and {len(groups) - _MOST_SAID} more" if len(groups) > _MOST_SAID else ""
-    return f"{head}Arms with intervals in {count_text(len(groups), 'group')}: {told}{more}."
 
 
 def _said(group: ArmsGroup) -> str:

@@ -63,13 +63,9 @@ def _save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
         whole_file(folder / f"{name}.csv") as unfinished,
         unfinished.open("w", encoding="utf-8", newline="") as file,
     ):
+        inert = frame.map(lambda value: csv_text(value) if isinstance(value, str) else value)
         # Quoted text: a semicolon separates cells where commas are decimal.
-        _inert(frame).to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
-
-
-def _inert(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose texts are no formulas to a spreadsheet."""
-    return frame.map(lambda value: csv_text(value) if isinstance(value, str) else value)
+        inert.to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def csv_text(text: str) -> str:

@@ -79,13 +79,13 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_inert,
+        finalize=_printable,
     )
     environment.filters |= {"cell": cell, "svg": inline_svg, "numeric": numeric_columns}
     return environment.get_template("page.html")
 
 
-def _inert(value: object) -> object:
+def _printable(value: object) -> object:
     """Return text without control characters; only macros and pictures, escaped already, are markup."""
     return plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 

@@ -43,9 +43,17 @@ class Picture:
             raise invalid("name", "Picture", allowed, self.name)
 
 
-def picture(figure: Figure, name: str, alt: str) -> Picture:
-    """Return a figure as a picture."""
-    return Picture(name, plain(alt), render(figure, "svg").decode(), render(figure, "png"))
+def picture(figure: Figure, name: str, alt: str, title: str = "") -> Picture:
+    """Return a figure as a picture; the title precedes its alt text."""
+    words = f"{title}. {alt}" if title else alt
+    return Picture(name, plain(words), render(figure, "svg").decode(), render(figure, "png"))
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, SVG or PDF, as the suffix says; the file is whole or not there."""
+    content = render(figure, path.suffix[1:].lower(), dpi=300)
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(content)
 
 
 def save_picture(drawing: Picture, folder: str | os.PathLike[str]) -> tuple[Path, Path]:

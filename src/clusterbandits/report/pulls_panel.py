@@ -7,20 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullLocator
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import Entry, panel, shortened, text_width
-from clusterbandits.report.style import (
-    LETTERS,
-    Look,
-    dress,
-    looks,
-    number_text,
-    regret_text,
-    round_ticks,
-    settings,
-)
+from clusterbandits.report.regret_panel import PolicyCurve
+from clusterbandits.report.sheet import Entry, fitted, panel, text_width
+from clusterbandits.report.style import LETTERS, Look, dress, log_axis, looks, regret_text, settings
 from clusterbandits.simulation.results import BAND_LEVEL
 from clusterbandits.simulation.statistics import bootstrap_means, count_text
 from clusterbandits.tables import cell
@@ -49,16 +40,6 @@ _PREDICTIONS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class MeanPulls:
-    """Mean pulls of every suboptimal arm by a policy, with a 95 % interval that one run cannot have."""
-
-    label: str
-    mean: Floats
-    low: Floats
-    high: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class PullsView:
     """Everything a panel of pulls shows, a row for every suboptimal arm, cluster by cluster."""
 
@@ -67,9 +48,26 @@ class PullsView:
     #: The cluster of every row, and what the row is called.
     clusters: tuple[str, ...]
     arms: tuple[str, ...]
-    policies: tuple[MeanPulls, ...]
+    policies: tuple[PolicyCurve, ...]
     #: By name, what is predicted for every row.
     predictions: dict[str, Floats]
+
+    @property
+    def named(self) -> bool:
+        """Whether there is room for the names of arms."""
+        return len(self.arms) <= _MOST_NAMED
+
+    @property
+    def firsts(self) -> list[bool]:
+        """Whether each row is the first of its cluster, with a line for the cluster's name above it."""
+        return [not k or self.clusters[k] != self.clusters[k - 1] for k in range(len(self.clusters))]
+
+    @property
+    def room(self) -> float:
+        """Millimetres for the names."""
+        widths = [text_width(name, "bold") for name in self.clusters]
+        widths += [text_width(name) for name in self.arms if self.named]
+        return min(_WIDEST_NAMES, max([_LEAST_NAMES, *widths]))
 
 
 def pulls_view(result: Result, bound: RegretBound, labels: Sequence[str] = ()) -> PullsView:
@@ -87,25 +85,21 @@ def pulls_view(result: Result, bound: RegretBound, labels: Sequence[str] = ()) -
     >>> {name: round(pulls.item()) for name, pulls in view.predictions.items()}
     {'Clus-UCB, log T / (α L)': 32, 'classical, log T / D': 32}
     """
-    rows = [
-        (part, k, arm)
-        for c, part in enumerate(bound.clusters)
-        for k, arm in enumerate(np.flatnonzero(np.equal(bound.membership, c)).tolist())
-        if part.gaps[k] > 0
-    ]
-    at = np.array([arm for *_, arm in rows], dtype=np.intp)
-    growth = math.log(result.horizon)
-    own = np.array([part.clus_ucb_allocation[k] for part, k, _ in rows]) * growth
-    plain = np.array([part.classical_allocation[k] for part, k, _ in rows]) * growth
-    names = list(_PREDICTIONS)
+    order = np.argsort(bound.membership, kind="stable")
+    rows = order[result.instance.gaps[order] > 0]
+    names = [_called("arm", bound.arms[row]) for row in rows]
+    means = [cell(mean) for mean in result.instance.means[rows].tolist()]
+    rates = [*zip(_PREDICTIONS, (bound.clus_ucb_allocation, bound.classical_allocation), strict=True)]
+    if bound.misled:
+        # Neither theorem then says how Clus-UCB behaves.
+        rates = rates[1:]
     return PullsView(
         horizon=result.horizon,
         runs=len(result.runs),
-        clusters=tuple(_called("cluster", part.name) for part, _, _ in rows),
-        arms=tuple(f"{_called('arm', part.arms[k])}: {cell(float(part.means[k]))}" for part, k, _ in rows),
-        policies=tuple(_mean_pulls(result, label, at) for label in labels or result.labels),
-        # Where a width misleads, neither theorem says how Clus-UCB plays.
-        predictions={names[1]: plain} if bound.misled else {names[0]: own, names[1]: plain},
+        clusters=tuple(_called("cluster", bound.clusters[bound.membership[row]].name) for row in rows),
+        arms=tuple(f"{name}: {mean}" for name, mean in zip(names, means, strict=True)),
+        policies=tuple(_mean_pulls(result, label, rows) for label in labels or result.labels),
+        predictions={name: rate[rows] * math.log(result.horizon) for name, rate in rates},
     )
 
 
@@ -113,15 +107,15 @@ def _called(kind: str, name: str | int) -> str:
     return f"{kind} {name}" if isinstance(name, int) else name
 
 
-def _mean_pulls(result: Result, label: str, arms: NDArray[np.intp]) -> MeanPulls:
+def _mean_pulls(result: Result, label: str, arms: NDArray[np.intp]) -> PolicyCurve:
     place = result.labels.index(choice("labels", "pulls_panel", label, result.labels))
     pulls = result.pulls[place, :, -1][:, arms].astype(float)
     if len(pulls) == 1 or not arms.size:
         nothing = np.full(arms.size, np.nan)
-        return MeanPulls(label, pulls.mean(axis=0), nothing, nothing)
+        return PolicyCurve(label, pulls.mean(axis=0), nothing, nothing)
     outside = (1 - BAND_LEVEL) / 2
     means = bootstrap_means(pulls, _RESAMPLES, np.random.default_rng(0))
-    return MeanPulls(label, pulls.mean(axis=0), *np.quantile(means, [outside, 1 - outside], axis=0))
+    return PolicyCurve(label, pulls.mean(axis=0), *np.quantile(means, [outside, 1 - outside], axis=0))
 
 
 def pulls_panel(
@@ -145,34 +139,15 @@ def pulls_panel(
     """
     view = pulls_view(result, bound, labels)
     look = looks(result.labels)
-    row, left = _row_height(view), _room(view)
+    row = max(_ROW, _DOT * (len(view.policies) + 1)) if view.named else _THIN_ROW
+    height = row * max(2, len(view.arms) + sum(view.firsts))
+    words = f"mean pulls of suboptimal arms in {count_text(view.horizon, 'round')}"
     with settings():
-        words = f"mean pulls of suboptimal arms in {count_text(view.horizon, 'round')}"
-        height = row * max(2, len(view.arms) + sum(_firsts(view)))
-        figure, axes = panel(height, _legend(view, look), title, words, left)
+        figure, axes = panel(height, _legend(view, look), title, words, view.room + _BESIDE_NAMES)
         places = _draw(view, look, axes, row)
         _scale(view, axes)
         _name_rows(view, axes, places)
-        return picture(figure, name, _alt(view, title))
-
-
-def _named(view: PullsView) -> bool:
-    return len(view.arms) <= _MOST_NAMED
-
-
-def _row_height(view: PullsView) -> float:
-    return max(_ROW, _DOT * (len(view.policies) + 1)) if _named(view) else _THIN_ROW
-
-
-def _firsts(view: PullsView) -> list[bool]:
-    """Return for every row whether it is the first of a cluster, with a line for the name above it."""
-    return [not k or view.clusters[k] != view.clusters[k - 1] for k in range(len(view.clusters))]
-
-
-def _room(view: PullsView) -> float:
-    widths = [text_width(name, "bold") for name in view.clusters]
-    widths += [text_width(name) for name in view.arms if _named(view)]
-    return min(_WIDEST_NAMES, max([_LEAST_NAMES, *widths])) + _BESIDE_NAMES
+        return picture(figure, name, _alt(view), title)
 
 
 def _legend(view: PullsView, look: dict[str, Look]) -> list[list[Entry]]:
@@ -195,8 +170,8 @@ def _tick(name: str) -> dict[str, Any]:
 
 def _draw(view: PullsView, look: dict[str, Look], axes: Axes, row: float) -> Floats:
     """Draw every dot and tick; return where the rows are."""
-    places: Floats = np.arange(len(view.arms)) + np.cumsum(_firsts(view), dtype=float)
-    small = 1.0 if _named(view) else 0.5
+    places: Floats = np.arange(len(view.arms)) + np.cumsum(view.firsts, dtype=float)
+    small = 1.0 if view.named else 0.5
     # The shorter tick comes last, on top of the longer where the two agree.
     for name, values in reversed(view.predictions.items()):
         tick = _tick(name)
@@ -205,7 +180,7 @@ def _draw(view: PullsView, look: dict[str, Look], axes: Axes, row: float) -> Flo
     for k, one in enumerate(view.policies):
         style = look[one.label].line()
         style |= {"linestyle": "none", "markersize": small * style["markersize"]}
-        aside = (k - (len(view.policies) - 1) / 2) * _DOT / row if _named(view) else 0.0
+        aside = (k - (len(view.policies) - 1) / 2) * _DOT / row if view.named else 0.0
         interval = {"color": style["color"], "linewidth": 1.0, "zorder": 2.4}
         axes.hlines(places + aside, _positive(one.low), _positive(one.high), **interval)
         axes.plot(_positive(one.mean), places + aside, zorder=2.5, **style)
@@ -226,25 +201,20 @@ def _scale(view: PullsView, axes: Axes) -> None:
     low, high = (values.min(), values.max()) if values.size else (1.0, 10.0)
     # At least a decade, which has ticks to read.
     margin = max(1.15, (high / low) ** 0.06, math.sqrt(10 * low / high))
-    axes.set_xscale("log")
-    axes.set_xlim(low / margin, high * margin)
-    axes.set_xticks(round_ticks(low / margin, high * margin))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+    log_axis(axes, low / margin, high * margin)
     axes.set_xlabel("pulls, log scale")
-    axes.set_ylim(max(1, len(view.arms) + sum(_firsts(view)) - 1) + 0.7, -0.5)
+    axes.set_ylim(max(1, len(view.arms) + sum(view.firsts) - 1) + 0.7, -0.5)
 
 
 def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
     dress(axes, grid="x")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    heads = [place - 1 for place, first in zip(places.tolist(), _firsts(view), strict=True) if first]
-    clusters = [name for name, first in zip(view.clusters, _firsts(view), strict=True) if first]
-    room = _room(view) - _BESIDE_NAMES
-    names = [shortened(text, room, "bold") for text in clusters]
-    if _named(view):
-        names += [shortened(text, room) for text in view.arms]
+    heads = [place - 1 for place, first in zip(places.tolist(), view.firsts, strict=True) if first]
+    clusters = [name for name, first in zip(view.clusters, view.firsts, strict=True) if first]
+    names = [fitted(text, view.room, "bold") for text in clusters]
+    if view.named:
+        names += [fitted(text, view.room) for text in view.arms]
         axes.hlines(places, 0, 1, "#EEEEEE", linewidth=0.6, transform=axes.get_yaxis_transform(), zorder=1)
     axes.set_yticks([*heads, *places][: len(names)], names)
     for k, tick in enumerate(axes.get_yticklabels()):
@@ -256,12 +226,11 @@ def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
         axes.text(0.5, 0.5, "every arm is best", ha="center", va="center", transform=axes.transAxes)
 
 
-def _alt(view: PullsView, title: str) -> str:
-    head = f"{title}. " if title else ""
+def _alt(view: PullsView) -> str:
     if not view.arms:
-        return f"{head}No pulls to show: every arm is best."
+        return "No pulls to show: every arm is best."
     rounds = count_text(view.horizon, "round")
     arms = count_text(len(view.arms), "suboptimal arm")
     said = ", ".join(f"{one.label} {regret_text(one.mean.sum())}" for one in view.policies)
     told = " and ".join(f"{regret_text(n.sum())} ({name})" for name, n in view.predictions.items())
-    return f"{head}Mean pulls of {arms} in {rounds}, in all: {said}. Predicted: {told}."
+    return f"Mean pulls of {arms} in {rounds}, in all: {said}. Predicted: {told}."

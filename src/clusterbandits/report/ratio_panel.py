@@ -1,4 +1,4 @@
-"""Many problems at once: what every policy paid in each, as a share of what one of them paid there."""
+"""Many problems at once: the regret of every policy, divided by that of one of them on the same problem."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import Entry, panel, shortened, text_width
-from clusterbandits.report.style import LETTERS, dress, looks, settings
+from clusterbandits.report.sheet import Entry, fitted, panel, text_width
+from clusterbandits.report.style import LETTERS, dress, log_axis, looks, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.validate import invalid
 
@@ -90,12 +89,14 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
     if not rows:
         raise invalid("regrets", "ratio_panel", "those of two policies, where the base pays", list(regrets))
     look = looks(regrets)
-    words = f"Regret over that of {base}, in {count_text(rows[0].instances, 'instance')}"
+    many = count_text(rows[0].instances, "instance")
     legend = [[Entry("tick: median; thick: half of the instances; thin: 90 %")]]
-    labels = [shortened(row.label, _ROOM) for row in rows]
+    labels = [fitted(row.label, _ROOM) for row in rows]
     left = max(map(text_width, labels)) + 4
     with settings():
-        figure, axes = panel(_ROW * (len(rows) + 0.5), legend, title, words, left=left)
+        figure, axes = panel(
+            _ROW * (len(rows) + 0.5), legend, title, f"Regret over that of {base}, in {many}", left
+        )
         dress(axes, grid="x")
         for place, row in enumerate(rows):
             _bar(axes, -place, row.quantiles, look[row.label].colour)
@@ -103,7 +104,9 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
         axes.set_ylim(-len(rows) + 0.4, 0.6)
         axes.tick_params(axis="y", length=0)
         _scale(axes, rows)
-        return picture(figure, name, _alt(rows, base, title))
+        said = "; ".join(f"{row.label} {row.quantiles[2]:.2g}, less in {row.better:.0%}" for row in rows)
+        alt = f"Median of the regret over that of {base} in {many}: {said}."
+        return picture(figure, name, alt, title)
 
 
 def _bar(axes: Axes, y: float, quantiles: Floats, colour: str) -> None:
@@ -117,20 +120,8 @@ def _scale(axes: Axes, rows: tuple[RatioRow, ...]) -> None:
     lowest = min(float(row.quantiles[0]) for row in rows)
     highest = max(float(row.quantiles[-1]) for row in rows)
     low, high = min(max(lowest, 1e-3), 0.9) / 1.1, max(highest, 1.05) * 1.1
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
     ticks = [tick for tick in _TICKS if low <= tick <= high]
     step = -(-len(ticks) // _MOST_TICKS)
-    axes.set_xticks(sorted({*ticks[::step], 1}))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    log_axis(axes, low, high, sorted({*ticks[::step], 1}))
     axes.axvline(1, color="#808080", linewidth=0.8, zorder=1)
     axes.set_xlabel("share of the regret, log scale")
-
-
-def _alt(rows: tuple[RatioRow, ...], base: str, title: str) -> str:
-    said = "; ".join(f"{row.label} {row.quantiles[2]:.2g}, less in {row.better:.0%}" for row in rows)
-    head = f"{title}. " if title else ""
-    many = count_text(rows[0].instances, "instance")
-    return f"{head}Median of the regret over that of {base} in {many}: {said}."

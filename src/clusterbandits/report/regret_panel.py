@@ -1,4 +1,4 @@
-"""Regret against rounds in a panel for pages: bounds are drawn as slopes from a point of the curves on."""
+"""Regret against rounds: the numbers of the picture, then the drawing, for pages and for files."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.regret_plot import PolicyCurve, bound_slopes, policy_curves
-from clusterbandits.report.sheet import Entry, panel
+from clusterbandits.report.picture import Picture, check_picture_file, picture, save_figure
+from clusterbandits.report.sheet import WIDTH, Entry, panel
 from clusterbandits.report.style import (
     BOUND_STYLES,
     LETTERS,
     dress,
+    log_axis,
     looks,
-    number_text,
+    number_axis,
     policy_name,
     regret_text,
-    round_ticks,
     settings,
 )
 from clusterbandits.simulation.statistics import count_text, round_text
 from clusterbandits.validate import between, choice
 
 if TYPE_CHECKING:
+    import os
+
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from clusterbandits.bounds import RegretBound
@@ -36,16 +37,28 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_HEIGHT = 54.0
+#: The height of the axes, as a share of the picture's width.
+_HEIGHT = 0.54
 _POINTS = 64
-_STEPS = (1, 2, 2.5, 5, 10)
 _SAID_POLICIES = 6
+#: Lines of bounds leave the picture where they are this many times higher than all curves.
+_HIGHEST_BOUND = 1.5
 #: Bands take longer than the drawing, and a result is often drawn on more than one scale.
 _CURVES: WeakKeyDictionary[Result, tuple[PolicyCurve, ...]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class AnchoredLine:
+class PolicyCurve:
+    """Means of a policy, by round or by arm, with 95 % bootstrap bands, which are NaN for a single run."""
+
+    label: str
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLine:
     """A bound, or several that are equal, as slope · (log n − log n0) + R0 from round n0 on."""
 
     names: tuple[str, ...]
@@ -55,21 +68,27 @@ class AnchoredLine:
 
     @property
     def label(self) -> str:
-        """The line as the legend calls it."""
+        """The name in the legend."""
         return f"{' = '.join(self.names)}: {self.slope:.3g}"
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """The keyword arguments of the line for Matplotlib."""
+        grey, dashes = BOUND_STYLES[self.names[0]]
+        return {"color": grey, "linestyle": dashes, "linewidth": 0.15 * LETTERS, "zorder": 2.5}
 
 
 @dataclass(frozen=True, eq=False)
 class RegretView:
-    """Everything a regret panel shows. Made by ``regret_view``."""
+    """Everything that a regret picture shows. Made by ``regret_view``."""
 
     rounds: NDArray[np.int64]
     runs: int
     policies: tuple[PolicyCurve, ...]
-    #: The round from which on bounds are drawn.
+    #: The round where the lines of bounds start.
     start: int
-    lines: tuple[AnchoredLine, ...] = ()
-    #: Where the axis of regret ends; None where it shows everything.
+    lines: tuple[BoundLine, ...] = ()
+    #: The end of the axis of regret; None if it ends above all curves.
     top: float | None = None
 
     @property
@@ -79,7 +98,7 @@ class RegretView:
         return many if self.runs > 1 else "regret of 1 run"
 
     def text(self, curve: PolicyCurve) -> str:
-        """Return a curve as the legend calls it."""
+        """Return the name of a curve in the legend."""
         beyond = self.top is not None and curve.mean.max() > self.top
         return f"{curve.label} … ends at {regret_text(curve.mean[-1])}" if beyond else curve.label
 
@@ -87,7 +106,7 @@ class RegretView:
 def regret_view(
     result: Result, bound: RegretBound | None = None, anchor: float | None = None, top: float | None = None
 ) -> RegretView:
-    """Return the numbers of a regret panel; the parameters are those of ``regret_panel``.
+    """Return the numbers of a regret picture; the parameters are those of ``regret_panel``.
 
     Examples
     --------
@@ -100,17 +119,18 @@ def regret_view(
     (10, 0.5, 'lower bound = Clus-UCB (Theorem 2) = classical: 1.74')
     """
     if result not in _CURVES:
-        _CURVES[result] = policy_curves(result)
+        _CURVES[result] = tuple(
+            PolicyCurve(label, result.mean(label), *result.band(label)) for label in result.labels
+        )
     wanted = result.horizon / 10 if anchor is None else between("anchor", "regret_panel", anchor, 1, math.inf)
     place = _nearest(result.checkpoints, wanted)
-    cap = None if top is None else between("top", "regret_panel", top, 1e-9, math.inf)
     return RegretView(
         rounds=result.checkpoints,
         runs=len(result.runs),
         policies=_CURVES[result],
         start=int(result.checkpoints[place]),
         lines=() if bound is None or result.checkpoints.size == 1 else _lines(result, bound, place),
-        top=cap,
+        top=None if top is None else between("top", "regret_panel", top, 1e-9, math.inf),
     )
 
 
@@ -122,18 +142,24 @@ def _nearest(checkpoints: NDArray[np.int64], wanted: float) -> int:
     return int(np.abs(np.log(checkpoints[:-1]) - math.log(checkpoints[-1] / 10)).argmin())
 
 
-def _lines(result: Result, bound: RegretBound, place: int) -> tuple[AnchoredLine, ...]:
+def _lines(result: Result, bound: RegretBound, place: int) -> tuple[BoundLine, ...]:
+    """Return a line per finite slope; where a width misleads, only the classical bound applies."""
+    slopes = dict(zip(BOUND_STYLES, (bound.lower, bound.clus_ucb, bound.classical), strict=True))
+    shared: dict[str, list[str]] = {}
+    for name, slope in slopes.items():
+        if math.isfinite(slope) and (name == "classical" or not bound.misled):
+            shared.setdefault(f"{slope:.9g}", []).append(name)
     start = int(result.checkpoints[place])
     rounds = np.geomspace(start, result.horizon, _POINTS)
     lines = []
-    for names, slope in bound_slopes(bound).items():
-        height = result.mean(_owner(result.labels, names[0]))[place]
-        lines.append(AnchoredLine(names, slope, rounds, slope * np.log(rounds / start) + height))
+    for names in shared.values():
+        slope, height = slopes[names[0]], result.mean(_owner(result.labels, names[0]))[place]
+        lines.append(BoundLine(tuple(names), slope, rounds, slope * np.log(rounds / start) + height))
     return tuple(lines)
 
 
 def _owner(labels: tuple[str, ...], bound: str) -> str:
-    """Return the policy whose curve a bound is drawn from: the one it is about, or else the first."""
+    """Return the policy on whose curve a bound starts: the one it describes, or else the first."""
     name = "kl-ucb" if bound == "classical" else "clus-ucb"
     return next((label for label in labels if policy_name(label) == name), labels[0])
 
@@ -153,90 +179,89 @@ def regret_panel(
     Parameters
     ----------
     result
-        What to draw.
+        The simulation to draw.
     bound
-        Slopes to draw beside the curves. Equal ones share a line; where a width misleads, only the classical
-        one applies and is drawn.
+        Slopes to draw beside the curves. Equal slopes share a line. Where a width misleads, only the
+        classical bound applies and is drawn.
     name
-        Of the picture, for files and pages.
+        Name of the picture in files and pages.
     scale
-        Of the rounds.
+        Scale of the rounds.
     anchor
-        A round; lines of bounds begin at the checkpoint nearest to it, or to a tenth of the horizon where it
-        is left out or none comes later. The lower bound and Theorem 2 begin on the curve of Clus-UCB and the
-        classical bound on that of KL-UCB, or on the first where there is no such policy.
+        A round: lines of bounds start at the checkpoint nearest to it, or to a tenth of the horizon if it is
+        left out or no checkpoint follows. The lower bound and Theorem 2 start on the curve of Clus-UCB, the
+        classical bound on that of KL-UCB, each on the first curve if there is no such policy.
     title
-        Stands above.
+        Title above the picture.
     top
-        Where the axis of regret ends; curves that go on say in the legend where they end.
+        End of the axis of regret; the legend says where curves that leave the picture end.
     """
-    logarithmic = choice("scale", "regret_panel", scale, ("linear", "log")) == "log"
     view = regret_view(result, bound, anchor, top)
-    with settings():
-        figure, axes = panel(_HEIGHT, _legend(view), title, view.words)
-        dress(axes)
-        _draw(view, axes)
-        _scale_rounds(view, axes, logarithmic=logarithmic)
-        _scale_regret(view, axes)
-        return picture(figure, name, _alt(view, title))
+    logarithmic = choice("scale", "regret_panel", scale, ("linear", "log")) == "log"
+    figure = regret_figure(view, title, logarithmic=logarithmic)
+    return picture(figure, name, _alt(view), title)
 
 
-def _legend(view: RegretView) -> list[list[Entry]]:
-    look = looks(curve.label for curve in view.policies)
-    blocks = [[Entry(view.text(curve), look[curve.label].line()) for curve in view.policies]]
+def save_regret_plot(
+    result: Result, file: str | os.PathLike[str], bound: RegretBound | None = None, *, width: float = 160
+) -> None:
+    """Write the regret of a simulation against log n as PNG, SVG or PDF; the file is whole or not there.
+
+    Parameters
+    ----------
+    result
+        The simulation to draw.
+    file
+        The file to write; its suffix selects the format.
+    bound
+        Bounds to draw beside the curves, as slopes from a tenth of the horizon on.
+    width
+        Width of the picture in millimetres, from 80 to 400; letters have 8 points at every width.
+    """
+    path = check_picture_file(file, "file", "save_regret_plot")
+    across = between("width", "save_regret_plot", width, 80, 400)
+    save_figure(regret_figure(regret_view(result, bound), logarithmic=True, width=across), path)
+
+
+def regret_figure(view: RegretView, title: str = "", *, logarithmic: bool, width: float = WIDTH) -> Figure:
+    """Return the drawing of curves, bands and bounds, with a legend below them."""
+    look = {label: one.line() for label, one in looks(curve.label for curve in view.policies).items()}
+    legend = [[Entry(view.text(curve), look[curve.label]) for curve in view.policies]]
     if view.lines:
-        blocks.append([Entry(f"Bounds: slopes per log n, drawn from n = {round_text(view.start)}")])
-        blocks.append([Entry(line.label, _line_style(line)) for line in view.lines])
-    return blocks
+        legend.append([Entry(f"Bounds: slopes per log n, drawn from n = {round_text(view.start)}")])
+        legend.append([Entry(line.label, line.style) for line in view.lines])
+    with settings():
+        figure, axes = panel(_HEIGHT * width, legend, title, view.words, width=width)
+        dress(axes)
+        for k, curve in enumerate(view.policies):
+            style = look[curve.label]
+            if view.runs > 1:
+                band: dict[str, Any] = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
+                axes.fill_between(view.rounds, curve.low, curve.high, **band)
+            # Markers of different curves stand at different places, so that none hides another.
+            every = 1 if view.rounds.size == 1 else (0.16 * (k + 0.5) / len(view.policies), 0.16)
+            axes.plot(view.rounds, curve.mean, markevery=every, **style)
+        for line in view.lines:
+            axes.plot(line.rounds, line.regret, **line.style)
+        _scale(view, axes, logarithmic=logarithmic)
+    return figure
 
 
-def _line_style(line: AnchoredLine) -> dict[str, Any]:
-    grey, dashes = BOUND_STYLES[line.names[0]]
-    return {"color": grey, "linestyle": dashes, "linewidth": 0.15 * LETTERS, "zorder": 2.5}
-
-
-def _draw(view: RegretView, axes: Axes) -> None:
-    look = looks(curve.label for curve in view.policies)
-    single = view.rounds.size == 1
-    many = len(view.policies)
-    for k, curve in enumerate(view.policies):
-        style = look[curve.label].line()
-        if view.runs > 1:
-            axes.fill_between(
-                view.rounds, curve.low, curve.high, color=style["color"], alpha=0.25, linewidth=0
-            )
-        # Markers of different curves stand at different places, so that none hides another.
-        every = 1 if single else (0.16 * (k + 0.5) / many, 0.16)
-        axes.plot(view.rounds, curve.mean, markevery=every, **style)
-    for line in view.lines:
-        axes.plot(line.rounds, line.regret, **_line_style(line))
-
-
-def _scale_rounds(view: RegretView, axes: Axes, *, logarithmic: bool) -> None:
+def _scale(view: RegretView, axes: Axes, *, logarithmic: bool) -> None:
     first, last = int(view.rounds[0]), int(view.rounds[-1])
-    axes.set_xlabel("round n, log scale" if logarithmic else "round n")
     if logarithmic:
-        axes.set_xscale("log")
-        left, right = (first, last) if first < last else (last / 2, last * 2)
-        axes.set_xlim(left, right)
-        axes.set_xticks(round_ticks(left, right))
-        axes.xaxis.set_minor_locator(NullLocator())
+        log_axis(axes, *((first, last) if first < last else (last / 2, last * 2)))
     else:
         axes.set_xlim(0, last if first < last else 2 * last)
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=True))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+        number_axis(axes.xaxis, 5, integer=True)
+    axes.set_xlabel("round n, log scale" if logarithmic else "round n")
+    curves = max(float(np.nanmax([curve.mean, curve.high])) for curve in view.policies)
+    bounds = max((float(line.regret.max()) for line in view.lines), default=0.0)
+    axes.set_ylim(0, view.top or 1.05 * max(curves, min(bounds, _HIGHEST_BOUND * curves)) or 1.0)
+    number_axis(axes.yaxis)
 
 
-def _scale_regret(view: RegretView, axes: Axes) -> None:
-    values = [*(curve.mean for curve in view.policies), *(line.regret for line in view.lines)]
-    values += [curve.high for curve in view.policies if view.runs > 1]
-    highest = max(float(value.max()) for value in values)
-    axes.set_ylim(0, view.top or 1.05 * highest or 1.0)
-    axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
-
-
-def _alt(view: RegretView, title: str) -> str:
+def _alt(view: RegretView) -> str:
     ends = {curve.label: float(curve.mean[-1]) for curve in view.policies}
     shown = list(ends)
     if len(ends) > _SAID_POLICIES:
@@ -244,8 +269,7 @@ def _alt(view: RegretView, title: str) -> str:
     finals = ", ".join(f"{label} {regret_text(ends[label])}" for label in shown)
     which = f"of {len(ends)} policies, lowest and highest: " if len(shown) < len(ends) else ""
     rounds, runs = count_text(int(view.rounds[-1]), "round"), count_text(view.runs, "run")
-    head = f"{title}. " if title else ""
-    said = f"{head}{'Mean regret' if view.runs > 1 else 'Regret'} after {rounds} in {runs}: {which}{finals}."
+    said = f"{'Mean regret' if view.runs > 1 else 'Regret'} after {rounds} in {runs}: {which}{finals}."
     if not view.lines:
         return said
     slopes = ", ".join(line.label.replace(":", "") for line in view.lines)

@@ -17,6 +17,7 @@ from matplotlib.transforms import Affine2D
 
 from clusterbandits.report.style import LETTERS, any_letters
 from clusterbandits.tables import plain
+from clusterbandits.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,6 @@ _LEFT = 13.0
 _ROW = 3.8
 _HANDLE = 8.0
 _GAP = 4.0
-_ACROSS = WIDTH - 2 * _EDGE
 _ROUNDING = 1e-6
 #: From the axes to the legend: ticks, their numbers, and what the axis shows.
 _BETWEEN = 10.5
@@ -65,8 +65,9 @@ def panel(
     title: str = "",
     words: str = "",
     left: float = _LEFT,
+    width: float = WIDTH,
 ) -> tuple[Figure, Axes]:
-    """Return a figure 100 mm wide with bare axes, words above and a legend below them.
+    """Return a figure with bare axes, words above and a legend below them.
 
     Margins are fixed: measuring every letter for them takes longer than the drawing.
 
@@ -80,16 +81,18 @@ def panel(
         Stand above, the title in bold; both are folded where they are too long.
     left
         Room for what is written left of the axes, in millimetres.
+    width
+        Of the figure, in millimetres.
     """
-    head = [(line, "bold") for line in folded(title, _ACROSS, weight="bold")]
-    head += [(line, "normal") for line in folded(words, _ACROSS)]
-    placed, rows = _placed(blocks)
+    room = width - 2 * _EDGE
+    head = [(line, "bold") for line in folded(title, room, weight="bold")]
+    head += [(line, "normal") for line in folded(words, room)]
+    placed, rows = _placed(blocks, room)
     legend = _EDGE + rows * _ROW
     below, above = legend + _BETWEEN, 2 * _EDGE + len(head) * _ROW
     tall = below + height + above
-    figure = Figure(figsize=(WIDTH / 25.4, tall / 25.4))
-    across = WIDTH - left - 2 * _EDGE
-    axes = figure.add_axes((left / WIDTH, below / tall, across / WIDTH, height / tall))
+    figure = Figure(figsize=(width / 25.4, tall / 25.4))
+    axes = figure.add_axes((left / width, below / tall, (room - left) / width, height / tall))
     for k, (line, weight) in enumerate(head):
         write(figure, _EDGE, tall - _EDGE - (k + 0.5) * _ROW, line, weight=weight)
     for one in placed:
@@ -97,12 +100,12 @@ def panel(
     return figure, axes
 
 
-def _placed(blocks: Sequence[Sequence[Entry]]) -> tuple[list[_Placed], float]:
+def _placed(blocks: Sequence[Sequence[Entry]], room: float) -> tuple[list[_Placed], float]:
     placed: list[_Placed] = []
     row = 0.0
     for block in blocks:
         widths = [text_width(entry.text) + _handle(entry) for entry in block]
-        columns = _columns(widths)
+        columns = _columns(widths, room)
         row += 0 if block[0].handle else 0.3
         for start in range(0, len(block), len(columns)):
             left, most = _EDGE, 1
@@ -114,13 +117,13 @@ def _placed(blocks: Sequence[Sequence[Entry]]) -> tuple[list[_Placed], float]:
     return placed, row
 
 
-def _columns(widths: list[float]) -> list[float]:
+def _columns(widths: list[float], room: float) -> list[float]:
     """Return the widths of as many columns as fit, filled row by row."""
     for many in range(len(widths), 1, -1):
         columns = [max(widths[k::many]) + _ROUNDING for k in range(many)]
-        if sum(columns) + _GAP * (many - 1) <= _ACROSS:
+        if sum(columns) + _GAP * (many - 1) <= room:
             return columns
-    return [_ACROSS]
+    return [room]
 
 
 def _handle(entry: Entry) -> float:
@@ -172,7 +175,7 @@ def folded(text: str, room: float, weight: str = "normal") -> list[str]:
     >>> folded("regret against rounds", 20)
     ['regret against', 'rounds']
     """
-    given = clipped(text)
+    given = shortened(plain(text), _MOST_LETTERS)
     most = min(len(given), int(room / _NARROWEST))
     for letters in range(max(1, most), 1, -1):
         lines = textwrap.wrap(given, letters)
@@ -181,23 +184,18 @@ def folded(text: str, room: float, weight: str = "normal") -> list[str]:
     return textwrap.wrap(given, 1)
 
 
-def clipped(text: str) -> str:
-    """Return plain text of at most 300 letters."""
-    given = plain(text)
-    return given if len(given) <= _MOST_LETTERS else given[: _MOST_LETTERS - 1] + "…"
-
-
-def shortened(text: str, room: float, weight: str = "normal") -> str:
-    """Return plain text, cut where it is wider than so many millimetres.
+def fitted(text: str, room: float, weight: str = "normal", ending: str = "") -> str:
+    """Return plain text with an ending; where both are wider than so many millimetres, the text is cut.
 
     Examples
     --------
-    >>> shortened("red", 20), shortened("Spring campaign in the north", 20)
+    >>> fitted("red", 20), fitted("Spring campaign in the north", 20)
     ('red', 'Spring cam…')
     """
-    given = clipped(text)
-    if text_width(given, weight) <= room + _ROUNDING:
-        return given
+    given = shortened(plain(text), _MOST_LETTERS)
+    left = room - text_width(ending, weight) + _ROUNDING
+    if text_width(given, weight) <= left:
+        return given + ending
     cuts = [given[:k].rstrip() + "…" for k in range(len(given))]
-    fitting = bisect.bisect_right(cuts, room, key=lambda one: text_width(one, weight))
-    return cuts[max(0, fitting - 1)]
+    fitting = bisect.bisect_right(cuts, left, key=lambda one: text_width(one, weight))
+    return cuts[max(0, fitting - 1)] + ending

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import WIDTH, Entry, panel, shortened, text_width
-from clusterbandits.report.style import (
-    BLUE,
-    GREEN,
-    LETTERS,
-    MARKERS,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    dress,
-    number_text,
-    settings,
-)
+from clusterbandits.report.sheet import WIDTH, Entry, fitted, panel, text_width
+from clusterbandits.report.style import LETTERS, first_texts, number_line, numbered_look, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import cell
 from clusterbandits.validate import Described, invalid
@@ -43,7 +29,6 @@ if TYPE_CHECKING:
 
 _WIDE_ENOUGH: dict[str, Any] = {"color": "#000000", "linewidth": 1.2}
 _TOO_SMALL: dict[str, Any] = {"color": "#B00000", "linewidth": 2.2}
-_COLOURS = (GREEN, VERMILLION, BLUE, PURPLE, ORANGE, SKY)
 _LEFT = 4.0
 _MOST_SHADED = 4
 _MOST_SAID = 6
@@ -101,21 +86,12 @@ class SpanRow:
         middle = (self.low + self.high) / 2
         return middle - half, middle + half
 
-    @property
-    def text(self) -> str:
-        """The cluster as the picture calls it."""
-        return f"{self.name}{self._numbers}"
-
-    @property
-    def _numbers(self) -> str:
+    def heading(self, room: float = math.inf) -> str:
+        """Return the cluster, its span and its width in so many millimetres; only a long name is cut."""
         span = f": span {cell(round(self.high - self.low, 12))}"
-        if self.width is None:
-            return span
-        return f"{span}, width {cell(self.width)}{' is too small' if self.violated else ''}"
-
-    def heading(self, room: float) -> str:
-        """Return the same in so many millimetres; a long name is cut, the numbers are not."""
-        return shortened(self.name, room - text_width(self._numbers, "bold"), "bold") + self._numbers
+        wrong = " is too small" if self.violated else ""
+        width = "" if self.width is None else f", width {cell(self.width)}{wrong}"
+        return fitted(self.name, room, "bold", span + width)
 
 
 def span_rows(
@@ -129,7 +105,7 @@ def span_rows(
     Examples
     --------
     >>> rows = span_rows([[0.3, 0.7], [0.1, 0.2, 0.8]], ["red", "blue"], widths=[0.1, 0.7])
-    >>> [row.text for row in rows]
+    >>> [row.heading() for row in rows]
     ['red: span 0.4, width 0.1 is too small', 'blue: span 0.7, width 0.7']
     >>> rows[0].visits
     (('blue',), ('blue',))
@@ -199,13 +175,16 @@ def spans_panel(
         low, high = _limits(rows)
         axes.set_xlim(low, high)
         axes.set_ylim(form.height * len(rows), 0)
-        for k, (row, colour, marker) in enumerate(zip(rows, cycle(_COLOURS), cycle(MARKERS), strict=False)):
+        for k, row in enumerate(rows):
+            # Green comes first, and red second: so are the clusters of the paper's first figure called.
+            look = numbered_look({0: 2, 2: 0}.get(k, k))
             if len(rows) <= _MOST_SHADED:
-                axes.axvspan(row.low, row.high, color=colour, alpha=0.1, linewidth=0)
-            look = {"color": colour, "marker": marker, "markersize": 0.6 * LETTERS}
-            _draw(row, axes, k * form.height, form, look)
-        _dress(axes)
-        return picture(figure, name, _alt(rows, title))
+                axes.axvspan(row.low, row.high, color=look.colour, alpha=0.1, linewidth=0)
+            style = {"color": look.colour, "marker": look.marker, "markersize": 0.6 * LETTERS}
+            _draw(row, axes, k * form.height, form, style)
+        number_line(axes, "mean")
+        axes.grid(visible=False)
+        return picture(figure, name, _alt(rows), title)
 
 
 def _legend(rows: tuple[SpanRow, ...]) -> list[list[Entry]]:
@@ -240,16 +219,13 @@ def _draw(row: SpanRow, axes: Axes, top: float, form: _Row, look: dict[str, Any]
     for part, face in ((row.means[~inside], colour), (row.means[inside], "white")):
         axes.plot(part, np.full(part.size, top + form.dots), linestyle="none", markerfacecolor=face, **look)
     axes.plot([0.01], [top + form.words], transform=axes.get_yaxis_transform(), clip_on=False, **look)
-    axes.text(
-        0.03,
-        top + form.words,
-        row.heading(0.97 * (WIDTH - 2 * _LEFT)),
-        transform=axes.get_yaxis_transform(),
-        va="center_baseline",
-        weight="bold",
-        color="#B00000" if row.violated else "#000000",
-        parse_math=False,
-    )
+    words: dict[str, Any] = {
+        "transform": axes.get_yaxis_transform(),
+        "va": "center_baseline",
+        "weight": "bold",
+    }
+    words |= {"color": "#B00000" if row.violated else "#000000", "parse_math": False}
+    axes.text(0.03, top + form.words, row.heading(0.97 * (WIDTH - 2 * _LEFT)), **words)
     if form.labelled:
         _label(row, axes, top + form.top - 1.6)
     if row.width is not None:
@@ -263,7 +239,7 @@ def _label(row: SpanRow, axes: Axes, y: float) -> None:
     reached = -math.inf
     for mean in np.unique(row.means):
         labels = ", ".join(row.labels[k] for k in np.flatnonzero(row.means == mean))
-        text = shortened(labels, WIDTH - 2 * _LEFT)
+        text = fitted(labels, WIDTH - 2 * _LEFT)
         half = text_width(text) / 2
         # Above its arm, unless the picture ends before the label does.
         ends = half + 0.5 - _LEFT, WIDTH - _LEFT - half - 0.5
@@ -284,24 +260,13 @@ def _bracket(row: SpanRow, axes: Axes, y: float) -> None:
         axes.plot([edge if beyond else end], [y], color=style["color"], **mark)
 
 
-def _dress(axes: Axes) -> None:
-    dress(axes, grid="x")
-    axes.grid(visible=False)
-    axes.yaxis.set_visible(False)
-    axes.spines["left"].set_visible(False)
-    axes.xaxis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(round(value, 12))))
-    axes.set_xlabel("mean")
-
-
-def _alt(rows: tuple[SpanRow, ...], title: str) -> str:
-    head = f"{title}. " if title else ""
-    told = "; ".join(
-        f"{row.name}, {count_text(row.means.size, 'arm')} from {cell(row.low)} to {cell(row.high)}"
-        for row in rows[:_MOST_SAID]
+def _alt(rows: tuple[SpanRow, ...]) -> str:
+    sizes = [count_text(row.means.size, "arm") for row in rows]
+    ends = [f"from {cell(row.low)} to {cell(row.high)}" for row in rows]
+    told = first_texts(
+        [f"{row.name}, {size} {end}" for row, size, end in zip(rows, sizes, ends, strict=True)]
     )
-    more = f"; and {len(rows) - _MOST_SAID} more" if len(rows) > _MOST_SAID else ""
-    said = f"{head}{count_text(len(rows), 'cluster')} on a number line: {told}{more}."
+    said = f"{count_text(len(rows), 'cluster')} on a number line: {told}."
     guests = [
         f"arm {label} of {row.name}"
         for row in rows

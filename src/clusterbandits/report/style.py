@@ -1,4 +1,4 @@
-"""How every picture looks: a colour, marker and dash for each policy, letters, ticks, and file formats."""
+"""How every picture looks: a colour, marker and dash for each policy, fonts, ticks, and file formats."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import contextlib
 import io
 import math
 import warnings
+import zlib
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import matplotlib.style
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
+from clusterbandits.policies import POLICIES
 from clusterbandits.simulation.statistics import round_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
@@ -25,10 +30,12 @@ Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
 #: The colours of Okabe and Ito, which colour-blind readers tell apart; black and greys are for bounds.
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PURPLE, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
-MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "h", "*", "p")
-
-_SOLID, _LONG, _MIXED, _SHORT = "-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (2, 1))
-_DASHES: tuple[Dash, ...] = (_SOLID, _LONG, _MIXED, _SHORT)
+_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+_MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "h", "*", "p")
+#: So many looks differ in colour or marker; further ones in their dashes.
+_DISTINCT = len(_COLOURS) * len(_MARKERS)
+#: The policies of the paper have the first looks: solid lines in the colours that readers know.
+_PAPER = ("kl-ucb", "clus-ucb", "tlp-mean", "tlp-max")
 
 #: Letters of a panel, in points.
 LETTERS = 8.0
@@ -42,48 +49,32 @@ _REPRODUCIBLE: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "cluste
 
 @dataclass(frozen=True)
 class Look:
-    """What a policy is known by in every picture."""
+    """The colour, marker and dash by which readers recognise a curve."""
 
     colour: str
     marker: str
-    dash: Dash = _SOLID
+    dash: Dash = "-"
 
-    def line(self, letters: float = LETTERS) -> dict[str, Any]:
-        """Return the keywords of a line, as thick as suits these letters."""
-        size = {"linewidth": 0.15 * letters, "markersize": 0.45 * letters, "markeredgewidth": 0}
+    def line(self) -> dict[str, Any]:
+        """Return the keyword arguments of a line for Matplotlib."""
+        size = {"linewidth": 0.15 * LETTERS, "markersize": 0.45 * LETTERS, "markeredgewidth": 0}
         return {"color": self.colour, "marker": self.marker, "linestyle": self.dash} | size
 
 
-POLICY_LOOKS = {
-    "ucb1": Look(SKY, "v"),
-    "moss": Look(SKY, "^", _LONG),
-    "epsilon-greedy": Look(SKY, "P", _MIXED),
-    "kl-ucb": Look(BLUE, "o"),
-    "kl-ucb++": Look(BLUE, "D", _LONG),
-    "imed": Look(BLUE, "X", _MIXED),
-    "thompson": Look(PURPLE, "*", _LONG),
-    "tlp-mean": Look(GREEN, "^"),
-    "tlp-max": Look(PURPLE, "v"),
-    "tsc": Look(GREEN, "P", _LONG),
-    "ucbc": Look(GREEN, "X", _MIXED),
-    "ckl-ucb": Look(BLUE, "<", _SHORT),
-    "ossb": Look(ORANGE, ">", _LONG),
-    "clus-ucb": Look(VERMILLION, "s"),
-    "clus-ucb-hedged": Look(VERMILLION, "p", _LONG),
-    "clus-opt": Look(ORANGE, "D"),
-    "imed-clus": Look(GREEN, "h", _SHORT),
-    "imed-opt": Look(ORANGE, "X", _MIXED),
-    "clus-ts": Look(PURPLE, "P", _MIXED),
-    "hier-ts": Look(PURPLE, "h", _SHORT),
-}
-_TAKEN = {(look.colour, look.marker) for look in POLICY_LOOKS.values()}
-#: For names that the table above does not have, in this order.
-_SPARE = tuple(
-    Look(colour, marker, _SHORT)
-    for marker in MARKERS
-    for colour in (GREEN, PURPLE, ORANGE, SKY)
-    if (colour, marker) not in _TAKEN
-)
+def numbered_look(number: int) -> Look:
+    """Return look 0, 1, 2, …: no two are equal, and the first 72 differ in colour or marker.
+
+    Six colours take turns. Each turn has its own dash: solid, then dashes with 0, 1, 2, … dots between them.
+
+    Examples
+    --------
+    >>> numbered_look(0), numbered_look(6).dash
+    (Look(colour='#0072B2', marker='o', dash='-'), (0, (5, 1.5)))
+    """
+    turn, colour = divmod(number, len(_COLOURS))
+    dash = (0, (5, 1.5) + (1, 1.5) * (turn - 1)) if turn else "-"
+    return Look(_COLOURS[colour], _MARKERS[(turn + colour) % len(_MARKERS)], dash)
+
 
 #: The grey and the dash of every bound.
 BOUND_STYLES: dict[str, tuple[str, Dash]] = {
@@ -94,54 +85,59 @@ BOUND_STYLES: dict[str, tuple[str, Dash]] = {
 
 
 def policy_name(label: str) -> str:
-    """Return the name of a policy, without the settings or words that follow it in a label.
+    """Return the name of a policy without its settings, and without words that follow a registered name.
 
     Examples
     --------
-    >>> policy_name("clus-ucb:a=5"), policy_name("kl-ucb alone"), policy_name("moss")
-    ('clus-ucb', 'kl-ucb', 'moss')
+    >>> policy_name("clus-ucb:a=5"), policy_name("kl-ucb alone"), policy_name("my policy")
+    ('clus-ucb', 'kl-ucb', 'my policy')
     """
-    return label.split(":", 1)[0].split(" ", 1)[0]
+    name = label.split(":", 1)[0]
+    first = name.split(" ", 1)[0]
+    return first if first in POLICIES else name
 
 
 def looks(labels: Iterable[str]) -> dict[str, Look]:
-    """Return the look of every label: that of its policy wherever it is drawn, and no two alike.
+    """Return a different look for each label; a name has the same look in every picture.
 
-    A second label of the same policy keeps the colour and gets another marker and dash. Unknown names get
-    looks that no known one has, in the order in which they come.
+    The first looks belong to the policies of the paper, then to the others in the order of the registry. The
+    checksum of any other name selects one of the following looks. Further labels of a policy keep its colour.
+    Where two labels would look alike, the one that sorts last takes the next free look.
 
     Examples
     --------
     >>> looks(["clus-ucb", "clus-ucb:a=5", "mine"])["clus-ucb"]
     Look(colour='#D55E00', marker='s', dash='-')
     """
-    given: dict[str, Look] = {}
-    for label in labels:
-        taken = set(given.values())
-        own = POLICY_LOOKS.get(policy_name(label))
-        choice = _SPARE if own is None else (own, *_variations(own))
-        given[label] = next((look for look in choice if look not in taken), choice[len(given) % len(choice)])
-    return given
+    ordered = sorted(set(labels))
+    firsts = {policy_name(label): label for label in reversed(ordered)}
+    numbers: dict[str, int] = {}
+    for label in dict.fromkeys((*sorted(firsts.values()), *ordered)):
+        name = policy_name(label)
+        taken = set(numbers.values())
+        choice = _choice(name, numbers.get(firsts[name]))
+        numbers[label] = next(number for number in choice if number not in taken)
+    return {label: numbered_look(number) for label, number in numbers.items()}
 
 
-def _variations(look: Look) -> Iterable[Look]:
-    """Return looks of the same colour that no policy has."""
-    free = [marker for marker in MARKERS if (look.colour, marker) not in _TAKEN]
-    start = _DASHES.index(look.dash) + 1
-    return tuple(
-        Look(look.colour, marker, _DASHES[(start + k) % len(_DASHES)]) for k, marker in enumerate(free)
-    )
+def _choice(name: str, first: int | None) -> Iterator[int]:
+    """Yield the numbers of looks for a label of a policy, given that of its first label."""
+    known = tuple(dict.fromkeys((*_PAPER, *POLICIES)))
+    end, colours = len(known), len(_COLOURS)
+    if first is not None:
+        yield from count(end + (first - end) % colours, colours)
+    elif name in known:
+        yield known.index(name)
+    else:
+        spread = max(_DISTINCT - end, colours)
+        start = zlib.crc32(name.encode(errors="backslashreplace"))
+        yield from (end + (start + step) % spread for step in range(spread))
+        yield from count(end + spread)
 
 
-def settings(letters: float = LETTERS) -> AbstractContextManager[None]:
-    """Return a context in which everything is drawn alike, whatever the user's own settings are."""
-    ours: dict[str, Any] = {
-        "font.size": letters,
-        **dict.fromkeys(("axes.titlesize", "legend.fontsize"), "medium"),
-        "legend.labelspacing": 0.25,
-        **_REPRODUCIBLE,
-    }
-    return matplotlib.style.context(["default", ours])
+def settings() -> AbstractContextManager[None]:
+    """Return a context that gives every picture the same fonts and colours, whatever the user's settings."""
+    return matplotlib.style.context(["default", {"font.size": LETTERS, **_REPRODUCIBLE}])
 
 
 @contextlib.contextmanager
@@ -187,15 +183,39 @@ def round_ticks(low: float, high: float) -> list[float]:
     return decades[::-1][::step][::-1]
 
 
-def number_text(value: float) -> str:
+def tick_text(value: float) -> str:
     """Return a number for an axis, short.
 
     Examples
     --------
-    >>> number_text(0.25), number_text(1500), number_text(20_000), number_text(0)
+    >>> tick_text(0.25), tick_text(1500), tick_text(20_000), tick_text(0)
     ('0.25', '1500', '2e4', '0')
     """
-    return round_text(round(value)) if abs(value) >= 10_000 else f"{value:.6g}"
+    return round_text(round(value)) if abs(value) >= 10_000 else f"{round(value, 12):.6g}"
+
+
+def number_axis(axis: Axis, intervals: int = 6, *, integer: bool = False) -> None:
+    """Give a linear axis at most so many intervals between round numbers."""
+    axis.set_major_locator(MaxNLocator(intervals, steps=(1, 2, 2.5, 5, 10), integer=integer))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+
+
+def number_line(axes: Axes, label: str) -> None:
+    """Make the horizontal axis a number line, and hide the vertical one."""
+    dress(axes, grid="x")
+    axes.yaxis.set_visible(False)
+    axes.spines["left"].set_visible(False)
+    number_axis(axes.xaxis)
+    axes.set_xlabel(label)
+
+
+def log_axis(axes: Axes, low: float, high: float, ticks: Sequence[float] = ()) -> None:
+    """Make the horizontal axis logarithmic, with few ticks."""
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_xticks(ticks or round_ticks(low, high))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
 
 
 def regret_text(value: float) -> str:
@@ -207,3 +227,15 @@ def regret_text(value: float) -> str:
     ('8,276', '88.1', '0.5')
     """
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def first_texts(texts: Sequence[str], most: int = 6) -> str:
+    """Return texts with semicolons between them, at most so many; the others are counted.
+
+    Examples
+    --------
+    >>> first_texts(["red", "blue", "green"], most=2)
+    'red; blue; and 1 more'
+    """
+    rest = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return "; ".join([*texts[:most], *rest])

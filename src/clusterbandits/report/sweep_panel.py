@@ -1,16 +1,15 @@
-"""What wrong widths cost: regret against what policies were told."""
+"""Regret against declared widths, right and wrong."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from clusterbandits.report.picture import Picture, picture
 from clusterbandits.report.sheet import Entry, panel, text_width
-from clusterbandits.report.style import dress, looks, number_text, regret_text, settings
+from clusterbandits.report.style import dress, looks, number_axis, regret_text, settings
 from clusterbandits.tables import plain
 from clusterbandits.validate import invalid
 
@@ -70,20 +69,18 @@ def sweep_panel(
     with settings():
         figure, axes = panel(_HEIGHT, legend, title, "Regret against declared widths; ± standard error")
         dress(axes)
-        places = np.arange(len(told))
         for sweep in sweeps:
             style = look[sweep.label].line()
-            level = len(sweep.regret) == 1
-            ends = [-0.5, len(told) - 0.5]
-            x = np.array(ends) if level else places
+            x = np.arange(len(told))
+            if len(sweep.regret) == 1:
+                x, style["marker"] = np.array([-0.5, len(told) - 0.5]), ""
             y = np.broadcast_to(sweep.regret, x.shape)
-            axes.fill_between(
-                x, y - sweep.error, y + sweep.error, color=style["color"], alpha=0.25, linewidth=0
-            )
-            axes.plot(x, y, **(style | ({"marker": ""} if level else {})))
+            band: dict[str, Any] = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
+            axes.fill_between(x, y - sweep.error, y + sweep.error, **band)
+            axes.plot(x, y, **style)
         _scale(axes, told, axis)
         axes.set_ylim(top=top)
-        return picture(figure, name, _alt(told, sweeps, title))
+        return picture(figure, name, _alt(told, sweeps), title)
 
 
 def _top(sweeps: Sequence[Sweep]) -> float | None:
@@ -104,19 +101,13 @@ def _scale(axes: Axes, told: Sequence[str], axis: str) -> None:
     axes.set_xlim(-0.5, len(told) - 0.5)
     axes.set_xlabel(f"{axis}, by their number" if crowded else axis)
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_locator(MaxNLocator(6))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
+    number_axis(axes.yaxis)
 
 
-def _alt(told: Sequence[str], sweeps: Sequence[Sweep], title: str) -> str:
+def _alt(told: Sequence[str], sweeps: Sequence[Sweep]) -> str:
     parts = []
     for sweep in sweeps:
         values = [regret_text(value) for value in sweep.regret]
-        pairs = zip(told, values, strict=False)
-        parts.append(
-            f"{sweep.label} {values[0]}"
-            if len(values) == 1
-            else f"{sweep.label} " + ", ".join(f"{value} with {text}" for text, value in pairs)
-        )
-    head = f"{title}. " if title else ""
-    return f"{head}Mean regret by declared widths: {'; '.join(parts)}."
+        pairs = [f"{value} with {text}" for text, value in zip(told, values, strict=False)]
+        parts.append(f"{sweep.label} {', '.join(pairs) if len(values) > 1 else values[0]}")
+    return f"Mean regret by declared widths: {'; '.join(parts)}."

@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
 from clusterbandits.families.law import Law, total
-from clusterbandits.policies.protocol import hold, select, update, watch
+from clusterbandits.policies.protocol import hold, select, update, wants_each, watch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +117,9 @@ def _write(
 def _pay(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
     """Tell the policy what the rounds paid; a tape one by one, as sums of floats depend on order."""
     if state.pulls[arm] - rewards.first[arm] >= rewards.tape.shape[1]:
-        update(state, arm, rounds, total(rewards.law, rewards.rng, rewards.means[arm], rounds))
+        at_once = 1 if wants_each(state) else rounds
+        for _ in range(rounds // at_once):
+            update(state, arm, at_once, total(rewards.law, rewards.rng, rewards.means[arm], at_once))
         return
     for _ in range(rounds):
         update(state, arm, 1, rewards.tape[arm, state.pulls[arm] - rewards.first[arm]])

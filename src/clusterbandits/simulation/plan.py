@@ -59,6 +59,13 @@ class Plan:
         """The name of every policy."""
         return tuple(policy.label for policy in self.policies)
 
+    def check_sources(self) -> None:
+        """Refuse policies and samplers from outside the package whose code is not what was planned with."""
+        for policy in self.policies:
+            policy.check_source("simulate")
+        for distribution in self.instance.rewards or ():
+            distribution.check_source("simulate")
+
     def blocks(self, pieces: int, played: NDArray[np.bool_]) -> list[Block]:
         """Return the runs that were not played yet, in at most so many pieces a policy, and what gaps add.
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.errors import SimulationInterrupted
 from clusterbandits.families.family import MOST_COUNT
+from clusterbandits.instance import paired_clusters
 from clusterbandits.limits import LARGEST_SEED, MOST_RUNS
-from clusterbandits.pairing import paired_clusters
 from clusterbandits.policies import Policy, policy
 from clusterbandits.simulation.campaign import Campaign, Simulation, open_simulation
 from clusterbandits.simulation.checkpoints import read_checkpoints

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterbandits.files import whole_file
 from clusterbandits.report.arms_panel import ArmsGroup, arms_figure, arms_panel
-from clusterbandits.report.picture import check_picture_file
-from clusterbandits.report.style import render
+from clusterbandits.report.picture import check_picture_file, save_figure
 from clusterbandits.serial import number_text
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.group_advice import may_be_best
@@ -53,9 +51,7 @@ def save_arms_picture(advice: Advice, file: str | os.PathLike[str]) -> None:
         Where to; the suffix says the format.
     """
     path = check_picture_file(file, "file", "save_arms_picture")
-    content = render(arms_figure(drawn_groups(advice), _title(advice)), path.suffix[1:].lower(), dpi=300)
-    with whole_file(path) as unfinished:
-        unfinished.write_bytes(content)
+    save_figure(arms_figure(drawn_groups(advice), _title(advice)), path)
 
 
 def drawn_groups(advice: Advice) -> tuple[ArmsGroup, ...]:

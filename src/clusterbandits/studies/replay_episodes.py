@@ -17,7 +17,7 @@ from scipy import stats
 
 from clusterbandits.simulation.loop import ROUND, new_cursor
 from clusterbandits.simulation.replaying import Rows, replay_rows
-from clusterbandits.simulation.runs import label_number
+from clusterbandits.simulation.rewards import label_number
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.log_checks import Order
 from clusterbandits.studies.log_survey import Names, ReplayProgress

@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.policies.alarm import look
-from clusterbandits.policies.index.certainty import certain_rounds, is_certain
-from clusterbandits.policies.index.evidence import clustered_index, hedge_index, threshold
+from clusterbandits.policies.arms import NOBODY, first_unpulled
+from clusterbandits.policies.clus_opt import steered
+from clusterbandits.policies.clus_ucb import clustered_index, hedge_index
+from clusterbandits.policies.index.certificate import certain_rounds, is_certain
 from clusterbandits.policies.index.race import choose, mark_stale
-from clusterbandits.policies.index.state import HELD, LAST, LEADING, UNPULLED, UNTIL, IndexState
-from clusterbandits.policies.layout import NOBODY
-from clusterbandits.policies.leader import first_unpulled, tie_of
-from clusterbandits.policies.protocol import KERNELS, Kernels
-from clusterbandits.policies.steering import steered
+from clusterbandits.policies.kl_ucb import threshold
+from clusterbandits.policies.protocol import Kernels
+from clusterbandits.policies.width_alarm import look
+
+if TYPE_CHECKING:
+    from clusterbandits.policies.index.state import IndexState
 
 
 @kernel
 def select(state: IndexState, n: int) -> int:
     """Return the first arm never pulled, the arm kept until the next refresh, or the largest index."""
-    memory = state.memory
-    if memory[UNPULLED] > 0:
+    memory = state.memory[0]
+    if memory.unpulled > 0:
         return first_unpulled(state.pulls)
-    if n < memory[UNTIL]:
-        return int(memory[LAST])
+    if n < memory.until:
+        return int(memory.last)
     if not is_certain(state, n):
-        memory[LAST] = _steer(state, choose(state, threshold(n, state.a)), n)
-        if memory[HELD] != memory[LAST]:
-            memory[HELD] = NOBODY
-    memory[UNTIL] = n + state.refresh
-    return int(memory[LAST])
+        memory.last = _steer(state, choose(state, threshold(n, state.a)), n)
+        if memory.held != memory.last:
+            memory.held = NOBODY
+    memory.until = n + state.refresh
+    return int(memory.last)
 
 
 @inner_kernel
 def _steer(state: IndexState, arm: int, n: int) -> int:
     """Return the arm to pull where ``arm`` has the largest index: it itself, or the one that refutes it."""
-    if not state.steers or state.cluster[arm] == state.memory[LEADING] or state.pulls.size == 1:
+    if not state.steers or state.cluster[arm] == state.memory[0].leading or state.pulls.size == 1:
         return arm
     if state.hedge > 0.0:
         level = threshold(n, state.a)
         hedged = hedge_index(state, arm, level)
         clustered = clustered_index(state, arm, level, state.widths[state.cluster[arm]])
-        if hedged > clustered + tie_of(state.law) * abs(hedged):
+        if hedged > clustered + state.law.tie * abs(hedged):
             return arm
     return steered(state, arm)
 
@@ -49,28 +52,28 @@ def _steer(state: IndexState, arm: int, n: int) -> int:
 @kernel
 def hold(state: IndexState, arm: int, n: int, limit: int) -> int:
     """Return for how many rounds the arm is certain, up to a refresh that might choose another."""
-    memory = state.memory
-    if memory[UNPULLED] > 0:
+    memory = state.memory[0]
+    if memory.unpulled > 0:
         return 1
-    started = memory[UNTIL] - state.refresh
+    started = memory.until - state.refresh
     if n == started:
         certain = certain_rounds(state, arm, n)
         if state.refresh > 1:
             certain = ((certain - 1) // state.refresh + 1) * state.refresh
-        memory[UNTIL] = n + certain
-    return min(int(memory[UNTIL]) - n, limit)
+        memory.until = n + certain
+    return min(int(memory.until) - n, limit)
 
 
 @kernel
 def update(state: IndexState, arm: int, pulls: int, total: float) -> None:
     """Add to the arm's statistics; lines of its cluster no longer hold, nor a certificate for another arm."""
     if state.pulls[arm] == 0 and pulls > 0:
-        state.memory[UNPULLED] -= 1
+        state.memory[0].unpulled -= 1
     state.pulls[arm] += pulls
     state.totals[arm] += total
     mark_stale(state, state.cluster[arm])
-    if state.memory[HELD] != arm:
-        state.memory[HELD] = NOBODY
+    if state.memory[0].held != arm:
+        state.memory[0].held = NOBODY
 
 
 @kernel
@@ -81,9 +84,9 @@ def watch(state: IndexState, n: int) -> int:
             if state.alarm.fired[c] == n:
                 widen(state, c)
         # An arm that is kept stays so until the refresh that is due.
-        if state.memory[UNTIL] > n:
-            state.memory[UNTIL] = n + (state.memory[UNTIL] - n) % state.refresh
-        state.memory[HELD] = NOBODY
+        if state.memory[0].until > n:
+            state.memory[0].until = n + (state.memory[0].until - n) % state.refresh
+        state.memory[0].held = NOBODY
     return int(state.alarm.look[0])
 
 
@@ -102,4 +105,4 @@ def widen(state: IndexState, c: int) -> None:
     mark_stale(state, 0)
 
 
-KERNELS[IndexState] = Kernels(select, hold, update, watch)
+KERNELS = Kernels(select, update, hold=hold, watch=watch)

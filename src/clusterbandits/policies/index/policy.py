@@ -1,28 +1,57 @@
-"""What KL-UCB, Clus-UCB and their kin share: their reasons."""
+"""What KL-UCB, Clus-UCB and their kin share: state, kernels and explanations.
+
+The formulas are in the files of the policies, which import this one; so this one imports kernels on use.
+"""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from clusterbandits.families.law import lower, upper
-from clusterbandits.policies.explanation import ArmView, Explanation
-from clusterbandits.policies.index import kernels
-from clusterbandits.policies.index.evidence import index, mates_shares, threshold
-from clusterbandits.policies.index.race import follow_leader, leading_width
-from clusterbandits.policies.index.state import HELD, LAST, UNPULLED, UNTIL, IndexState
-from clusterbandits.policies.refreshing import RefreshingPolicy
+from clusterbandits.policies.arms import members_of
+from clusterbandits.policies.index.state import IndexState, fresh_state
+from clusterbandits.policies.policy import Policy
+from clusterbandits.policies.protocol import Assumption
+from clusterbandits.policies.saved import KeptChoice
 
 if TYPE_CHECKING:
-    from clusterbandits.partition import Label
+    from collections.abc import Sequence
 
-__all__ = ["IndexPolicy", "kernels"]
+    from numpy.random import Generator
+
+    from clusterbandits.policies.explanation import Explanation
+    from clusterbandits.policies.protocol import Kernels
 
 
-class IndexPolicy(RefreshingPolicy):
+class IndexPolicy(Policy):
     """A policy that pulls the arm with the largest index."""
 
-    places = (LAST, UNTIL, HELD)
+    saved = KeptChoice()
+    has_certificates = True
+    relies_on = (
+        Assumption.FALLS_WITH_PULLS,
+        Assumption.RISES_WITH_TOTALS,
+        Assumption.RISES_WITH_ROUNDS,
+        Assumption.REWARDS_NOT_NEGATIVE,
+    )
+    #: Whether clusters that one arm can refute are left to that arm.
+    steers: ClassVar[bool] = False
+
+    @property
+    def kernels(self) -> Kernels:
+        """The compiled functions."""
+        from clusterbandits.policies.index.kernels import KERNELS
+
+        return KERNELS
+
+    def groups(self) -> tuple[list[list[int]], Sequence[float]]:
+        """Return the arms of every cluster by number, and the widths."""
+        return members_of(self.clusters), self.clusters.widths
+
+    def new_state(self, rng: Generator | None) -> IndexState:
+        """Make a state before the first round."""
+        del rng
+        members, widths = self.groups()
+        return fresh_state(self.family.law, members, widths, self.settings, steers=self.steers)
 
     def explain(self) -> Explanation:
         """Return, for every arm, its index in the next round and what it is made of.
@@ -45,33 +74,11 @@ class IndexPolicy(RefreshingPolicy):
         return super().explain()
 
     def _explain(self) -> Explanation:
-        state = cast("IndexState", self._live)
-        level = threshold(self._next_round, state.a)
-        if not state.memory[UNPULLED]:
-            follow_leader(state)
-        names = self.clusters.partition.cluster_names
-        arms = tuple(self._view(state, number, names[number], level) for number in range(len(names)))
-        return Explanation(self._next_round, level, arms)
+        from clusterbandits.policies.index.explain import explain
 
-    def _view(self, state: IndexState, number: int, cluster: Label, level: float) -> ArmView:
-        label, pulls = self.clusters.arms[number], int(state.pulls[number])
-        if not pulls:
-            return ArmView(label, cluster, 0, index=math.inf)
-        mean = float(state.totals[number]) / pulls
-        low, high = lower(state.law, mean, level / pulls), upper(state.law, mean, level / pulls)
-        if state.memory[UNPULLED]:
-            return ArmView(label, cluster, pulls, mean, low, high)
-        value = float(index(state, number, level, leading_width(state, number)))
-        return ArmView(
-            label, cluster, pulls, mean, low, high, value, self._opponents(state, number, value, level)
-        )
-
-    def _opponents(self, state: IndexState, number: int, value: float, level: float) -> dict[Label, float]:
-        """Return which mates argue against the arm's index, strongest first, each with its share of f(n)."""
-        mates_shares(state, number, value, leading_width(state, number), level)
-        shares, arms = state.indices.tolist(), self.clusters.arms
-        order = sorted(range(len(arms)), key=lambda k: -shares[k])
-        return {arms[k]: shares[k] for k in order if shares[k] > 0}
+        return explain(cast("IndexState", self._live), self.clusters, self._next_round)
 
     def _widen(self, c: int) -> None:
-        kernels.widen(cast("IndexState", self._live), c)
+        from clusterbandits.policies.index.kernels import widen
+
+        widen(cast("IndexState", self._live), c)

@@ -9,25 +9,16 @@ Newton step that lowers its bound. Only where two indices are too close to call 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import EXPONENTIAL
 from clusterbandits.limits import LARGEST_MEAN
-from clusterbandits.policies.index.evidence import against, index, mates_against
-from clusterbandits.policies.index.state import (
-    ANCHOR,
-    CHANGED,
-    EVIDENCE,
-    LEADING,
-    LEVEL,
-    LINE,
-    RATE,
-    REACH,
-    SEVERAL,
-    IndexState,
-)
-from clusterbandits.policies.layout import NOBODY, Floats
-from clusterbandits.policies.leader import APART, leader_of, tie_of
+from clusterbandits.policies.arms import APART, NOBODY, leader_of
+from clusterbandits.policies.clus_ucb import against, index, mates_against
+from clusterbandits.policies.index.state import SEVERAL, IndexState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MOST_TESTS = 30
 _ROUNDING = 1e-14
@@ -49,7 +40,7 @@ def choose(state: IndexState, level: float) -> int:
         margin = margin_at(state, top, second)
         q = second + margin
         if _test(state, top, q) <= level:
-            state.certificate[LEVEL] = q
+            state.certificate[0].level = q
             return top
         if bound(state.lines, top, level) > second - 2.0 * margin:
             break
@@ -69,7 +60,7 @@ def _test(state: IndexState, arm: int, q: float) -> float:
 def width_of(state: IndexState, arm: int) -> float:
     """Return the width that the arm's cluster is judged by at the moment."""
     cluster = state.cluster[arm]
-    if state.plain_leader and cluster == state.memory[LEADING]:
+    if state.plain_leader and cluster == state.memory[0].leading:
         return math.inf
     return float(state.widths[cluster])
 
@@ -84,27 +75,28 @@ def leading_width(state: IndexState, arm: int) -> float:
 def margin_at(state: IndexState, arm: int, q: float) -> float:
     """Return the difference below which two indices near q are not compared but solved for."""
     mean = state.totals[arm] / state.pulls[arm]
-    return float(APART * tie_of(state.law) * max(abs(q), abs(q - mean)))
+    return float(APART * state.law.tie * max(abs(q), abs(q - mean)))
 
 
 @inner_kernel
-def bound(lines: Floats, arm: int, level: float) -> float:
+def bound(lines: NDArray[Any], arm: int, level: float) -> float:
     """Return an upper bound on the arm's index at threshold ``level``."""
     q = _on_line(lines, arm, 0, level)
-    return max(q, _on_line(lines, arm, LINE, level)) if lines.shape[1] > LINE else q
+    return max(q, _on_line(lines, arm, 1, level)) if lines.shape[1] > 1 else q
 
 
 @inner_kernel
-def _on_line(lines: Floats, arm: int, line: int, level: float) -> float:
-    excess = level - lines[arm, line + EVIDENCE]
-    if lines[arm, line + REACH] < math.inf and excess < 0.0:
-        return float(lines[arm, line + ANCHOR])
-    q = float(lines[arm, line + ANCHOR] + excess * lines[arm, line + RATE])
-    return q if q <= lines[arm, line + REACH] else math.inf
+def _on_line(lines: NDArray[Any], arm: int, line: int, level: float) -> float:
+    bound = lines[arm, line]
+    excess = level - bound.evidence
+    if bound.reach < math.inf and excess < 0.0:
+        return float(bound.anchor)
+    q = float(bound.anchor + excess * bound.rate)
+    return q if q <= bound.reach else math.inf
 
 
 @kernel
-def top_two(lines: Floats, level: float) -> tuple[int, float]:
+def top_two(lines: NDArray[Any], level: float) -> tuple[int, float]:
     """Return the arm with the largest bound, and the largest bound of the others."""
     top, first, second = 0, -math.inf, -math.inf
     for arm in range(lines.shape[0]):
@@ -119,7 +111,7 @@ def top_two(lines: Floats, level: float) -> tuple[int, float]:
 @inner_kernel
 def stretch_at(state: IndexState, q: float) -> float:
     """Return how far from q on a line must hold: 0 where F is convex and a tangent holds everywhere."""
-    return _STRETCH * q if state.law.code == EXPONENTIAL else 0.0
+    return 0.0 if state.law.convex else _STRETCH * q
 
 
 @kernel
@@ -129,21 +121,19 @@ def draw_lines(
     """Bound the arm's index by the line through the evidence at q, and its hedge by its own evidence."""
     _draw_line(state, arm, 0, q, whole[0], whole[1])
     if state.hedge > 0.0:
-        _draw_line(state, arm, LINE, q, own[0] / state.hedge, own[1] / state.hedge)
+        _draw_line(state, arm, 1, q, own[0] / state.hedge, own[1] / state.hedge)
 
 
 @inner_kernel
 def _draw_line(state: IndexState, arm: int, line: int, q: float, evidence: float, slope: float) -> None:
-    lines, stretch = state.lines, stretch_at(state, q)
+    bound, stretch = state.lines[arm, line], stretch_at(state, q)
     if evidence < math.inf and 0.0 < slope < math.inf:
-        lines[arm, line + ANCHOR], lines[arm, line + EVIDENCE] = q, evidence
-        lines[arm, line + RATE] = 1.0 / slope
-        lines[arm, line + REACH] = q + stretch if stretch > 0.0 else math.inf
+        bound.anchor, bound.evidence, bound.rate = q, evidence, 1.0 / slope
+        bound.reach = q + stretch if stretch > 0.0 else math.inf
     else:
         # Flat: no bound. A wall: the index never comes so far.
-        lines[arm, line + ANCHOR] = q if evidence == math.inf else math.inf
-        lines[arm, line + EVIDENCE], lines[arm, line + RATE] = 0.0, 0.0
-        lines[arm, line + REACH] = math.inf
+        bound.anchor = q if evidence == math.inf else math.inf
+        bound.evidence, bound.rate, bound.reach = 0.0, 0.0, math.inf
 
 
 @kernel
@@ -152,9 +142,9 @@ def _solve(state: IndexState, arm: int, level: float) -> float:
     q = index(state, arm, level, width_of(state, arm))
     if _test(state, arm, q) <= level:
         # Flat at the index is only the top of the domain: no later index is larger.
-        for line in range(0, state.lines.shape[1], LINE):
-            if state.lines[arm, line + ANCHOR] == math.inf:
-                state.lines[arm, line + ANCHOR] = q
+        for line in range(state.lines.shape[1]):
+            if state.lines[arm, line].anchor == math.inf:
+                state.lines[arm, line].anchor = q
     return q
 
 
@@ -172,14 +162,14 @@ def _settle(state: IndexState, level: float) -> int:
         ):
             if _are_twins(state, arm, solved):
                 indices[arm] = indices[solved]
-                for part in range(state.lines.shape[1]):
-                    state.lines[arm, part] = state.lines[solved, part]
+                for line in range(state.lines.shape[1]):
+                    state.lines[arm, line] = state.lines[solved, line]
             else:
                 indices[arm] = _solve(state, arm, level)
                 solved = arm
             best = max(best, indices[arm])
     chosen = _fewest_pulls_among(state, best)
-    state.certificate[LEVEL] = highest_rival(state.lines, chosen, level)[1]
+    state.certificate[0].level = highest_rival(state.lines, chosen, level)[1]
     return chosen
 
 
@@ -196,7 +186,7 @@ def _are_twins(state: IndexState, arm: int, other: int) -> bool:
 @inner_kernel
 def _fewest_pulls_among(state: IndexState, best: float) -> int:
     """Return the arm that wins the tie of those whose indices are the best one but for rounding."""
-    chosen, within = NOBODY, tie_of(state.law) * abs(best)
+    chosen, within = NOBODY, state.law.tie * abs(best)
     for arm in range(state.indices.size):
         tied = state.indices[arm] == best or state.indices[arm] >= best - within
         if tied and (chosen == NOBODY or state.pulls[arm] < state.pulls[chosen]):
@@ -205,7 +195,7 @@ def _fewest_pulls_among(state: IndexState, best: float) -> int:
 
 
 @kernel
-def highest_rival(lines: Floats, chosen: int, level: float) -> tuple[int, float]:
+def highest_rival(lines: NDArray[Any], chosen: int, level: float) -> tuple[int, float]:
     """Return the arm with the largest bound of all but one, and that bound."""
     rival, highest = NOBODY, -math.inf
     for arm in range(lines.shape[0]):
@@ -221,9 +211,9 @@ def follow_leader(state: IndexState) -> None:
     if not (state.plain_leader or state.steers):
         return
     leader = leader_of(state.pulls, state.totals)
-    before, now = state.memory[LEADING], state.cluster[leader]
+    before, now = state.memory[0].leading, state.cluster[leader]
     if before != now:
-        state.memory[LEADING] = now
+        state.memory[0].leading = now
         if not state.plain_leader:
             return
         mark_stale(state, now)
@@ -235,26 +225,26 @@ def follow_leader(state: IndexState) -> None:
 def mark_stale(state: IndexState, cluster: int) -> None:
     """Remember that a cluster has changed; as long as it is the only one, nobody has to look for it."""
     state.stale[cluster] = True
-    if state.memory[CHANGED] != cluster:
-        state.memory[CHANGED] = cluster if state.memory[CHANGED] == NOBODY else SEVERAL
+    if state.memory[0].changed != cluster:
+        state.memory[0].changed = cluster if state.memory[0].changed == NOBODY else SEVERAL
 
 
 @kernel
 def renew(state: IndexState, level: float) -> None:
     """Draw new lines for every cluster that has changed."""
-    changed = state.memory[CHANGED]
-    state.memory[CHANGED] = NOBODY
+    changed = state.memory[0].changed
+    state.memory[0].changed = NOBODY
     first, beyond = (changed, changed + 1) if changed >= 0 else (0, state.stale.size)
     if changed == NOBODY:
         return
     for cluster in range(first, beyond):
         if state.stale[cluster]:
             state.stale[cluster] = False
-            if math.isnan(state.certificate[LEVEL]):
+            if math.isnan(state.certificate[0].level):
                 for place in range(state.start[cluster], state.start[cluster + 1]):
                     _solve(state, state.order[place], level)
             else:
-                _renew_cluster(state, cluster, state.certificate[LEVEL])
+                _renew_cluster(state, cluster, state.certificate[0].level)
 
 
 @inner_kernel

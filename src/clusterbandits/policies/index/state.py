@@ -7,22 +7,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.families.law import Law
-from clusterbandits.policies.alarm import Alarm, fresh_alarm
-from clusterbandits.policies.layout import NOBODY, Floats, Ints, layout_of
+from clusterbandits.compiled import records
+from clusterbandits.policies.arms import NOBODY, Floats, Ints, layout_of
+from clusterbandits.policies.width_alarm import Alarm, fresh_alarm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-#: Whole numbers a policy remembers, by their place in ``IndexState.memory``.
-LAST, UNTIL, UNPULLED, LEADING, HELD, HELD_UNTIL, CHANGED = range(7)
-#: Numbers a policy remembers, by their place in ``IndexState.certificate``.
-LEVEL, PULLS, PULLS_A_REWARD, HIGHEST, PULLS_BY_MEAN, PULLS_A_MEAN = range(6)
-#: An upper bound on an arm's index, by its place in a row of ``IndexState.lines``.
-ANCHOR, EVIDENCE, RATE, REACH = range(4)
-LINE = 4
+    from clusterbandits.families.law import Law
+
+#: The last choice and until when it is kept; arms never pulled; the leader's cluster; the arm with a
+#: certificate and until when; the cluster whose lines have to be drawn again.
+_MEMORY = np.dtype(
+    [(name, np.int64) for name in ("last", "until", "unpulled", "leading", "held", "held_until", "changed")]
+)
+#: See ``certificate.py``.
+_CERTIFICATE = np.dtype(
+    [(name, np.float64) for name in ("level", "pulls", "per_reward", "highest", "by_mean", "per_total")]
+)
+#: An upper bound on an arm's index: index ≤ anchor + (f − evidence) · rate, up to ``reach``.
+_LINE = np.dtype([(name, np.float64) for name in ("anchor", "evidence", "rate", "reach")])
 
 SEVERAL = -2
 
@@ -30,9 +36,8 @@ SEVERAL = -2
 class IndexState(NamedTuple):
     """Everything KL-UCB, Clus-UCB and their kin know. Only ``pulls`` and ``totals`` decide.
 
-    The rest is short-cuts. ``lines``: index_k ≤ anchor + (f − evidence) · rate, up to ``reach``; a second
-    such line a row bounds the hedge. ``stale``: clusters whose lines no longer hold. ``certificate``: see
-    ``certainty.py``.
+    The rest is short-cuts. ``lines``: an upper bound per arm, and a second one for its hedge. ``stale``:
+    clusters whose lines no longer hold. ``certificate``: see ``certificate.py``.
     """
 
     law: Law
@@ -54,10 +59,10 @@ class IndexState(NamedTuple):
     #: How far apart two arms can be, where that is not a matter of clusters; else empty.
     distances: Floats
     alarm: Alarm
-    lines: Floats
+    lines: NDArray[Any]
     stale: NDArray[np.bool_]
-    memory: Ints
-    certificate: Floats
+    memory: NDArray[Any]
+    certificate: NDArray[Any]
     #: Room to work in.
     indices: Floats
 
@@ -73,10 +78,13 @@ def fresh_state(
     """Return the state before the first round. Types are exact, so that kernels are compiled once."""
     layout = layout_of(members)
     arms, hedge = layout.order.size, float(settings.get("hedge", 0.0))
-    lines = np.zeros((arms, 2 * LINE if hedge > 0.0 else LINE))
-    lines[:, ANCHOR::LINE] = lines[:, REACH::LINE] = math.inf
+    lines = records(_LINE, arms, 2 if hedge > 0.0 else 1)
+    lines["anchor"] = lines["reach"] = math.inf
+    memory, certificate = records(_MEMORY, 1), records(_CERTIFICATE, 1)
+    memory[0] = (NOBODY, 0, arms, NOBODY, NOBODY, 0, SEVERAL)
+    certificate[0] = (math.nan,) * len(_CERTIFICATE.names or ())
     return IndexState(
-        law=Law(int(law.code), float(law.weight)),
+        law=law,
         a=float(settings["a"]),
         refresh=int(settings["refresh"]),
         plain_leader=settings.get("leader") == "plain",
@@ -94,8 +102,8 @@ def fresh_state(
         ),
         lines=lines,
         stale=np.ones(len(members), dtype=np.bool_),
-        memory=np.array([NOBODY, 0, arms, NOBODY, NOBODY, 0, SEVERAL], dtype=np.int64),
-        certificate=np.full(6, math.nan),
+        memory=memory,
+        certificate=certificate,
         indices=np.zeros(arms),
     )
 

@@ -1,0 +1,93 @@
+"""What the commands share: options, printing, interruption, and where simulations run."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clusterbandits.wording import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+
+Problem = Annotated[
+    str,
+    typer.Argument(
+        metavar="MEANS|FILE",
+        help='Means, as "0.41,0.42; 0.43,0.44" (semicolons between clusters), or a TOML file.',
+    ),
+]
+Widths = Annotated[
+    str | None,
+    typer.Option(help="Width of each cluster, as 0.03,0.04, or one for all. Default: the true spans."),
+]
+Family = Annotated[
+    str | None,
+    typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
+]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+Workers = Annotated[int | None, typer.Option(help="Threads. Default: one per core.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Run on the Dask cluster whose scheduler is at tcp://HOST:PORT."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+
+class OutputError(OSError):
+    """The output cannot be written."""
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Tell errors of the output from all others."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(error.errno, error.strerror) from error
+
+
+def show(result: object, *, err: bool = False) -> None:
+    """Print a result, line by line, with every unprintable character escaped.
+
+    Names come from files of others, and must not be able to send a terminal commands.
+    """
+    lines = str(result).split("\n")
+    with writing():
+        print("\n".join(map(escaped, lines)), file=sys.stderr if err else sys.stdout)
+
+
+@contextlib.contextmanager
+def interruptible(sentence: str) -> Iterator[None]:
+    """Turn Ctrl-C into a sentence and exit code 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        show(f"Interrupted: {sentence}", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextlib.contextmanager
+def chosen_executor(dask: str | None, workers: int | None = None) -> Iterator[Executor | None]:
+    """Yield an executor on the Dask cluster at an address, or None without an address.
+
+    ``workers``, the threads of this machine, must then be None.
+    """
+    if dask is None:
+        yield None
+        return
+    from clusterbandits.simulation.dask_workers import dask_executor
+    from clusterbandits.validate import invalid
+
+    if workers is not None:
+        raise invalid("workers", "the command", "left out where a Dask cluster plays", workers)
+
+    def tell() -> None:
+        show(f"No worker has joined the Dask cluster at {dask} yet: waiting for the first.", err=True)
+
+    with dask_executor(dask, waiting=tell) as executor:
+        yield executor

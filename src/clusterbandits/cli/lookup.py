@@ -1,0 +1,80 @@
+"""``clusterbandits bound`` and ``clusterbandits policies``: what is known without a simulation."""
+
+from typing import Annotated
+
+import typer
+
+from clusterbandits.cli.common import Family, Json, Problem, Widths, show
+
+
+def bound(
+    problem: Problem,
+    widths: Widths = None,
+    family: Family = None,
+    arms: Annotated[
+        bool, typer.Option("--arms", help="Also show the evidence and the pulls of every arm.")
+    ] = False,
+    horizon: Annotated[
+        float | None, typer.Option(help="Also show the expected pulls of every arm in this many rounds.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show lower bounds on the regret in a problem, with and without knowledge of its clusters."""
+    from clusterbandits.bounds import regret_bound
+    from clusterbandits.bounds.view import evidence_table, pull_table
+    from clusterbandits.serial import to_json
+    from clusterbandits.studies.problem import read_problem
+
+    stated = read_problem(problem, widths, family)
+    found = regret_bound(stated.instance, stated.clusters)
+    if json:
+        data = found.to_dict()
+        if horizon is not None:
+            pulls = {"expected_pulls": found.expected_pulls(horizon), "suffices": found.suffices(horizon)}
+            data |= {"horizon": horizon, **pulls}
+        show(to_json(data, indent=2))
+        return
+    pages = [str(found)]
+    if arms:
+        pages.append(evidence_table(found).text())
+    if arms or horizon is not None:
+        pages.append(pull_table(found, horizon).text())
+    show("\n\n".join(pages))
+
+
+def policies(
+    json: Json = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the table of docs/policies.md.")
+    ] = False,
+) -> None:
+    """List all policies: what each needs, what is known of its regret, and its reference."""
+    from clusterbandits.policies.registry import catalogue, catalogue_table
+    from clusterbandits.serial import to_json
+
+    if json:
+        show(to_json(catalogue(), indent=2))
+    else:
+        show(policies_markdown() if markdown else catalogue_table().text())
+
+
+def policies_markdown() -> str:
+    """Return the registry of policies as the table of docs/policies.md."""
+    from clusterbandits.policies.registry import catalogue
+    from clusterbandits.tables import Markdown, Table, markdown_table
+
+    questions = {
+        "widths": "uses widths?",
+        "horizon": "must know the horizon?",
+        "random": "draws at random?",
+    }
+    rows = (
+        (
+            *(Markdown(f"`{row[key]}`") for key in ("policy", "class")),
+            *("yes" if row[key] else "no" for key in questions),
+            row["guarantee"],
+            row["reference"],
+        )
+        for row in catalogue()
+    )
+    return markdown_table(Table(("name", "class", *questions.values(), "regret", "reference"), tuple(rows)))

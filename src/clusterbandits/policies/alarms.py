@@ -1,0 +1,173 @@
+"""Width alarms for users: one warning per cluster, a list to read, and a record that is saved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterbandits.compiled import plain
+from clusterbandits.policies.protocol import FOREVER
+from clusterbandits.policies.width_alarm import CLOSE, look_after
+from clusterbandits.serial import restore_number
+from clusterbandits.validate import as_float, check_keys, invalid, is_list, whole
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from clusterbandits.clusters import Clusters
+    from clusterbandits.partition import Label
+    from clusterbandits.policies.protocol import Kernels, State
+
+_FIELDS = ["cluster", "round", "width", "evidence", "needed"]
+
+
+@dataclass(frozen=True)
+class WidthAlarm:
+    """The data of one cluster contradict its declared width."""
+
+    cluster: Label
+    #: The round before which it was noticed.
+    round: int
+    #: The width that was declared.
+    width: float
+    #: Λ, how far the data are from all means that the width allows.
+    evidence: float
+    #: What Λ reaches with a chance of the alarm's level at most, ever, where all widths are true.
+    needed: float
+
+    def __str__(self) -> str:
+        return (
+            f"Cluster {self.cluster!r} spreads wider than its width {self.width:g}: "
+            f"evidence {self.evidence:.3g}, {self.needed:.3g} needed, by round {self.round}."
+        )
+
+
+class Watchful:
+    """The part of a learner that watches its widths."""
+
+    clusters: Clusters
+    settings: dict[str, Any]
+    _live: State
+    _kernels: Kernels
+    _next_round: int
+    #: A state in which awaited rewards have arrived.
+    _supposed: State | None
+    _lock: AbstractContextManager[Any]
+    #: The next round to look in, infinite where nothing is watched.
+    _look: float
+
+    def alarms(self) -> tuple[WidthAlarm, ...]:
+        """Return the clusters whose data contradict their declared widths, in the order they were noticed.
+
+        Examples
+        --------
+        >>> from clusterbandits import ClusUCB, Clusters
+        >>> policy = ClusUCB(Clusters({"red": ["a", "b"]}, widths=0.1), alarm="widen")
+        >>> policy.alarms()
+        ()
+        """
+        with self._lock:
+            alarm = getattr(self._live, "alarm", None)
+            if alarm is None:
+                return ()
+            names, widths = self.clusters.partition.clusters, self.clusters.widths
+            found = [
+                WidthAlarm(names[c], int(when), widths[c], float(alarm.evidence[c]), float(alarm.needed[c]))
+                for c, when in enumerate(alarm.fired)
+                if when
+            ]
+        return tuple(sorted(found, key=lambda one: one.round))
+
+    def _begin_watch(self, live: State) -> None:
+        alarm = getattr(live, "alarm", None)
+        look = FOREVER if alarm is None else int(alarm.look[0])
+        self._look = look if look < FOREVER else math.inf
+
+    def _watch(self) -> list[str]:
+        """Check the widths; return one sentence for each new alarm."""
+        known = {one.cluster for one in self.alarms()}
+        self._look = int(self._kernels.watch(self._live, self._next_round))
+        done = " The width is now ignored." if self.settings["alarm"] == "widen" else ""
+        found = [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
+        if found:
+            self._supposed = None
+        return found
+
+    def _watch_earlier(self) -> None:
+        """Move the next check and the dates of alarms as if cancelled rounds had never been asked for."""
+        alarm = getattr(self._live, "alarm", None)
+        if alarm is not None:
+            np.minimum(alarm.fired, self._next_round, out=alarm.fired)
+            if self._look < math.inf:
+                alarm.look[0] = self._look = min(self._look, _look_after(self._next_round))
+
+    def _watched(self) -> dict[str, Any]:
+        """Return what was noticed, as plain data."""
+        look = self._look if self._look < math.inf else None
+        return {"look": look, "alarms": [asdict(one) for one in self.alarms()]}
+
+    def _check_watched(self, data: object, owner: str) -> None:
+        """Refuse what ``_watched`` cannot have returned."""
+        check_keys(["look", "alarms"], owner, data)
+        watched: Any = data
+        if not is_list(watched["alarms"]):
+            raise invalid("alarms", owner, "a list", watched["alarms"])
+        names, widths = self.clusters.partition.clusters, self.clusters.widths
+        ignored = self.settings.get("alarm", "ignore") == "ignore"
+        declared = {} if ignored else dict(zip(names, widths, strict=True))
+        one: Any
+        for one in watched["alarms"]:
+            check_keys(_FIELDS, owner, one)
+            self._check_alarm(one, declared, owner)
+            # No cluster has two.
+            del declared[one["cluster"]]
+        if (watched["look"] is None) != (self._look == math.inf):
+            allowed = "null" if self._look == math.inf else "the round of the next check"
+            raise invalid("look", owner, allowed, watched["look"])
+        if watched["look"] is not None:
+            latest = _look_after(self._next_round)
+            look = whole("look", owner, watched["look"], least=1, most=latest)
+            if look != _look_after(look - 1):
+                raise invalid("look", owner, "a round of the alarm's schedule", look)
+
+    def _check_alarm(self, one: dict[str, Any], declared: dict[Label, float], owner: str) -> None:
+        if type(one["cluster"]) not in {str, int} or one["cluster"] not in declared:
+            raise invalid("alarms", owner, "at most one per watched cluster", one["cluster"])
+        whole("round", owner, one["round"], least=1, most=self._next_round)
+        width = as_float(restore_number(one["width"]))
+        if not width == declared[one["cluster"]] < math.inf:
+            raise invalid(
+                "width", owner, "the declared width of its cluster, which must be finite", one["width"]
+            )
+        needed, evidence = (as_float(restore_number(one[key])) for key in ("needed", "evidence"))
+        if not 0.0 <= needed * CLOSE <= evidence or needed == math.inf:
+            raise invalid("evidence", owner, f"at least the {needed:g} needed", one["evidence"])
+
+    def _restore_watched(self, data: dict[str, Any]) -> None:
+        """Take up what ``_watched`` returned; alarms of clusters that are gone are forgotten."""
+        alarm: Any = getattr(self._live, "alarm", None)
+        if alarm is None:
+            return
+        places = {name: c for c, name in enumerate(self.clusters.partition.clusters)}
+        for one in data["alarms"]:
+            c = places.get(one["cluster"])
+            if c is not None:
+                alarm.fired[c] = one["round"]
+                alarm.evidence[c], alarm.needed[c] = (float(one[key]) for key in ("evidence", "needed"))
+                if alarm.widens:
+                    self._widen(c)
+        if data["look"] is not None and self._look < math.inf:
+            alarm.look[0] = self._look = int(data["look"])
+
+    def _widen(self, c: int) -> None:
+        """Ignore the width of a cluster from now on."""
+        state: Any = self._live
+        state.widths[c] = math.inf
+
+
+def _look_after(n: int) -> int:
+    """Return the first round of the schedule after n."""
+    return plain(look_after)(n, 1)

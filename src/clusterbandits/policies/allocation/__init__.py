@@ -1,1 +1,0 @@
-"""A policy that tracks the pulls the lower bound asks for: OSSB."""

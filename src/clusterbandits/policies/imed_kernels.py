@@ -1,0 +1,123 @@
+"""``select`` and ``hold`` of IMED and its clustered kin: the smallest H, and for how long it stays so."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from clusterbandits.compiled import kernel
+from clusterbandits.families.calculus import divergence_above, rise
+from clusterbandits.policies.arms import first_unpulled, leader_of, slack, smallest
+from clusterbandits.policies.clus_opt import outweighs, steered
+from clusterbandits.policies.hold_search import hold_by_search, keeps, take_in
+from clusterbandits.policies.imed import argued, plain_score
+from clusterbandits.policies.imed_clus import add_up, clustered_score, score
+from clusterbandits.policies.protocol import Kernels
+from clusterbandits.policies.width_alarm import watch_widths
+
+if TYPE_CHECKING:
+    from clusterbandits.policies.imed_state import ImedState
+
+_MARGIN = 1e-12
+
+
+@kernel
+def select(state: ImedState, n: int) -> int:
+    """Return the first arm never pulled, the one before where it is certain, or the best one."""
+    if state.memory[0].unpulled > 0:
+        return first_unpulled(state.pulls)
+    if not keeps(state, n):
+        state.memory[0].kept = _choose(state)
+    return int(state.memory[0].kept)
+
+
+@kernel
+def _choose(state: ImedState) -> int:
+    """Return the arm with the smallest H, or the one that refutes its cluster at the least cost."""
+    leader = leader_of(state.pulls, state.totals)
+    best = state.totals[leader] / state.pulls[leader]
+    add_up(state, best)
+    for arm in range(state.pulls.size):
+        state.scores[arm] = score(state, arm, best)
+    arm = smallest(state.scores, state.pulls)
+    if not state.steers or state.cluster[arm] == state.cluster[leader]:
+        return arm
+    if state.hedge > 0.0:
+        hedged = plain_score(state, arm, best) / state.hedge
+        if hedged < clustered_score(state, arm, best) - slack(hedged):
+            return arm
+    return steered(state, arm)
+
+
+@kernel
+def certain(state: ImedState, arm: int, _n: int, rounds: int) -> bool:
+    """Tell whether the arm stays the one with the smallest H, whatever the rounds pay.
+
+    Its mean stays between ``low``, where no round pays anything, and ``high``, where each pays the highest
+    reward. So m* stays between the larger of ``low`` and the best rival's mean, where rivals are easiest to
+    pull, and the larger of ``high`` and that, where the other arms of the cluster argue most.
+    """
+    pulls, c = state.pulls[arm] + rounds - 1, state.cluster[arm]
+    low = state.totals[arm] / pulls
+    alone = state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
+    strangers, rivals = _best_rivals(state, arm)
+    if state.steers and not (strangers < low or outweighs(state, arm)):
+        return False
+    own, mates = math.log(pulls), 0.0
+    if low < rivals:
+        own += pulls * divergence_above(state.law, low, rivals, 0.0)
+    if not alone:
+        if state.law.highest == math.inf:
+            return False
+        high = (state.totals[arm] + (rounds - 1) * state.law.highest) / pulls
+        most = max(high, rivals)
+        if low < most - state.widths[c]:
+            return False
+        for place in range(state.start[c], state.start[c + 1]):
+            if state.order[place] != arm:
+                mates += argued(state, state.order[place], most, state.widths[c])
+    limit = min(own + mates, own / state.hedge) if state.hedge > 0.0 else own + mates
+    return _all_behind(state, arm, max(low, rivals), own, limit + _MARGIN * max(limit, 1.0))
+
+
+@kernel
+def _best_rivals(state: ImedState, arm: int) -> tuple[float, float]:
+    """Return the largest mean among the arms of other clusters, and among all other arms."""
+    strangers, rivals = -math.inf, -math.inf
+    for other in range(state.pulls.size):
+        if other != arm:
+            mean = state.totals[other] / state.pulls[other]
+            rivals = max(rivals, mean)
+            if state.cluster[other] != state.cluster[arm]:
+                strangers = max(strangers, mean)
+    return strangers, rivals
+
+
+@kernel
+def _all_behind(state: ImedState, arm: int, best: float, own: float, limit: float) -> bool:
+    """Tell whether all rivals stay behind an arm whose own H is at most ``own``, from m* = ``best`` on."""
+    c = state.cluster[arm]
+    alone = state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
+    add_up(state, best)
+    for rival in range(state.pulls.size):
+        if rival == arm:
+            continue
+        if alone or state.cluster[rival] != c:
+            if not score(state, rival, best) > limit:
+                return False
+        elif not _stays_behind(state, rival, best, own, limit):
+            return False
+    return True
+
+
+@kernel
+def _stays_behind(state: ImedState, mate: int, best: float, own: float, limit: float) -> bool:
+    """Tell whether a mate stays behind: what the others argue counts against both alike."""
+    mean, pulls = state.totals[mate] / state.pulls[mate], state.pulls[mate]
+    ahead = pulls * rise(state.law, mean, best, state.widths[state.cluster[mate]]) + math.log(pulls)
+    if not ahead > own + _MARGIN * max(limit, 1.0):
+        return False
+    return bool(state.hedge == 0.0 or plain_score(state, mate, best) / state.hedge > limit)
+
+
+KERNELS = Kernels(select, take_in, hold=hold_by_search, watch=watch_widths, certain=certain)

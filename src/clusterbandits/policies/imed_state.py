@@ -1,0 +1,96 @@
+"""What IMED and its clustered kin share: state, kernels and explanations.
+
+The formulas are in the files of the policies, which import this one; so this one imports kernels on use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+
+from clusterbandits.policies.arms import Floats, Ints, layout_of, leader_of, members_of
+from clusterbandits.policies.hold_search import fresh_memory, fresh_reach
+from clusterbandits.policies.policy import Policy
+from clusterbandits.policies.protocol import Assumption
+from clusterbandits.policies.width_alarm import Alarm, fresh_alarm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
+    from clusterbandits.policies.protocol import Kernels
+
+
+class ImedState(NamedTuple):
+    """Statistics, what is known of clusters, and which variant it is."""
+
+    law: Law
+    hedge: float
+    steers: bool
+    pulls: Ints
+    totals: Floats
+    cluster: Ints
+    order: Ints
+    start: Ints
+    widths: Floats
+    alarm: Alarm
+    memory: NDArray[Any]
+    reach: Ints
+    #: H of every arm, and what the arms of every cluster argue together.
+    scores: Floats
+    sums: Floats
+
+
+class ImedPolicy(Policy):
+    """A policy that pulls the arm with the smallest H."""
+
+    relies_on = (Assumption.REWARDS_NOT_NEGATIVE,)
+    #: Whether clusters that one arm can refute are left to that arm.
+    steers: ClassVar[bool] = False
+
+    @property
+    def kernels(self) -> Kernels:
+        """The compiled functions."""
+        from clusterbandits.policies.imed_kernels import KERNELS
+
+        return KERNELS
+
+    def groups(self) -> tuple[list[list[int]], Sequence[float]]:
+        """Return the arms of every cluster by number, and the widths."""
+        return members_of(self.clusters), self.clusters.widths
+
+    def new_state(self, rng: Generator | None) -> ImedState:
+        """Make a state before the first round."""
+        del rng
+        (members, widths), settings, law = self.groups(), self.settings, self.family.law
+        layout = layout_of(members)
+        arms, response = layout.order.size, settings.get("alarm", "ignore")
+        return ImedState(
+            law=law,
+            hedge=float(settings.get("hedge", 0.0)),
+            steers=self.steers,
+            pulls=np.zeros(arms, dtype=np.int64),
+            totals=np.zeros(arms),
+            cluster=layout.cluster,
+            order=layout.order,
+            start=layout.start,
+            widths=np.array(widths, dtype=np.float64),
+            alarm=fresh_alarm(law, layout, widths, response, settings.get("alarm_level", 1.0)),
+            memory=fresh_memory(arms),
+            reach=fresh_reach(arms),
+            scores=np.zeros(arms),
+            sums=np.zeros(len(members)),
+        )
+
+    def _scores(self) -> list[float]:
+        from clusterbandits.policies.imed_clus import add_up, score
+
+        state = cast("ImedState", self._live)
+        leader = leader_of(state.pulls, state.totals)
+        best = float(state.totals[leader]) / int(state.pulls[leader])
+        add_up(state, best)
+        return [float(score(state, arm, best)) for arm in range(state.pulls.size)]

@@ -1,0 +1,207 @@
+"""``PythonPolicy``: a policy in plain Python and NumPy."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from clusterbandits.policies.policy import Policy
+from clusterbandits.policies.protocol import Kernels
+from clusterbandits.policies.saved import Attributes
+from clusterbandits.validate import Described, invalid
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from clusterbandits.clusters import Clusters
+
+_BASE = {"seed": 0}
+
+
+class PythonState:
+    """Statistics as arrays, by number of the arm, and the learner that sees them."""
+
+    __slots__ = ("learner", "pulls", "rng", "squares", "totals")
+
+    def __init__(self, learner: PythonPolicy, rng: Generator | None) -> None:
+        arms = len(learner.clusters.arms)
+        self.learner, self.rng = learner, rng
+        self.pulls: NDArray[np.int64] = np.zeros(arms, dtype=np.int64)
+        self.totals: NDArray[np.float64] = np.zeros(arms)
+        self.squares: NDArray[np.float64] = np.zeros(arms)
+        learner._seen = self
+
+    def copy(self) -> PythonState:
+        """Return a state of its own, with the same random generator."""
+        state = self.learner._fresh_learner(self.rng)
+        for name in ("pulls", "totals", "squares"):
+            getattr(state, name)[:] = getattr(self, name)
+        for name in self.learner.remembers:
+            setattr(state.learner, name, copy.deepcopy(getattr(self.learner, name)))
+        return state
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def _select(state: PythonState, n: int) -> int:
+    arm = state.learner.select(n)
+    try:
+        number = int(arm)
+    except (TypeError, ValueError):
+        number = -1
+    if not 0 <= number < state.pulls.size or number != arm:
+        allowed = f"the number of an arm, from 0 to {state.pulls.size - 1}"
+        raise invalid("select", type(state.learner).__name__, allowed, Described(f"{arm!r} in round {n}"))
+    return number
+
+
+def _update(state: PythonState, arm: int, pulls: int, total: float) -> None:
+    state.pulls[arm] += pulls
+    state.totals[arm] += total
+    if pulls == 1:
+        state.squares[arm] += total * total
+        state.learner.update(arm, total)
+
+
+def _wants_each(state: PythonState) -> bool:
+    kind = type(state.learner)
+    return kind.needs_squares or kind.update is not PythonPolicy.update
+
+
+class PythonPolicy(Policy):
+    """Base class of policies written in plain Python; it works wherever a built-in policy does.
+
+    A subclass has a ``name`` and ``select``. Optional are ``update``, which is called after every reward;
+    ``reset``, which is called before the first round; settings with ``defaults``, read from
+    ``self.settings``; and ``remembers``, the names of attributes that ``reset``, ``select`` and ``update``
+    may set: they are saved with the policy. Other attributes are refused, since a saved policy would lose
+    them.
+
+    Inside these methods, and only by them, the following may be used:
+
+    ``self.pulls``, ``self.totals``
+        Arrays with the number of pulls and the sum of rewards of every arm, in the order of
+        ``self.clusters.arms``. Do not write to them. (Built-in policies show dictionaries by label.)
+    ``self.squares``
+        Sums of squared rewards, for a class with ``needs_squares = True``.
+    ``self.clusters``, ``self.family``, ``self.settings``
+        What the policy was given; ``self.clusters.partition.members`` lists the arms of every cluster.
+    ``self.rng``
+        A NumPy random generator. Use no other source of chance, or results cannot be repeated.
+
+    Simulations play it round by round, in one process per core.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clusterbandits as cb
+    >>> class Greedy(cb.PythonPolicy):
+    ...     name = "greedy"
+    ...     def select(self, n):
+    ...         return int(np.argmax(self.totals / np.maximum(self.pulls, 1)))
+    >>> policy = Greedy(cb.Clusters([2, 1], widths=0.1))
+    >>> policy.tell(2, 1)
+    >>> policy.ask()
+    2
+    """
+
+    compiled = False
+    randomised = True
+    remembers: ClassVar[tuple[str, ...]] = ()
+    kernels = Kernels(_select, _update, wants_each=_wants_each)
+    _seen: PythonState | None
+
+    def __init_subclass__(cls) -> None:
+        if cls.select is PythonPolicy.select:
+            raise invalid("select", cls.__name__, "defined", Described("nothing"))
+        if cls.randomised:
+            cls.defaults = {**cls.defaults, **{k: v for k, v in _BASE.items() if k not in cls.defaults}}
+        cls.saved = Attributes(cls.remembers, random=cls.randomised)
+        super().__init_subclass__()
+
+    def __init__(self, clusters: Clusters, **settings: Any) -> None:
+        super().__init__(clusters, **settings)
+        self._seen = None
+
+    def select(self, n: int) -> int:
+        """Return the number of the arm to play in round n, which is 1 in the first round."""
+        raise NotImplementedError
+
+    def update(self, arm: int, reward: float) -> None:
+        """Take in a reward, which is in ``totals`` already."""
+
+    def reset(self) -> None:
+        """Set the attributes that are remembered to their values before the first round."""
+
+    @property
+    def pulls(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """Number of pulls per arm, as an array."""
+        return self._statistics.pulls
+
+    @property
+    def totals(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """Sum of rewards per arm, as an array."""
+        return self._statistics.totals
+
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        """Sum of squared rewards per arm, as an array; for classes with ``needs_squares``."""
+        if not self.needs_squares:
+            raise invalid("needs_squares", type(self).__name__, "True for a policy that uses squares", False)
+        return self._statistics.squares
+
+    @property
+    def rng(self) -> Generator:
+        """The random generator to draw from."""
+        rng = self._statistics.rng
+        if rng is None:
+            raise invalid("randomised", type(self).__name__, "True for a policy that uses rng", False)
+        return rng
+
+    @property
+    def _statistics(self) -> PythonState:
+        return self._live if self._seen is None else self._seen  # type: ignore[return-value]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute; while it is played, only one that is declared."""
+        seen = vars(self).get("_seen")
+        if seen is not None and name not in self.remembers and not name.startswith("_"):
+            allowed = f"a tuple with {name!r} in it, for the attribute to be saved"
+            raise invalid("remembers", type(self).__name__, allowed, self.remembers)
+        super().__setattr__(name, value)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Return what the learner of online use remembers."""
+            if name in type(self).remembers and vars(self).get("_seen") is None:
+                return getattr(self._live.learner, name)
+            return super().__getattr__(name)
+
+    def new_state(self, rng: Generator | None) -> Any:
+        """Make a learner before the first round."""
+        return self._fresh_learner(rng)
+
+    def _fresh_learner(self, rng: Generator | None) -> PythonState:
+        learner = self.make(self.clusters, self.settings, family=self.family, label=self.label)
+        state = PythonState(learner, rng)
+        learner.reset()
+        missing = [name for name in self.remembers if name not in vars(learner)]
+        if missing:
+            allowed = f"set by reset() to a value before the first round: {', '.join(missing)}"
+            raise invalid("remembers", type(self).__name__, allowed, Described("no value"))
+        return state
+
+    def _regroup(self, clusters: Clusters) -> None:
+        if self.remembers:
+            allowed = "without attributes of its own that would have to be changed"
+            raise invalid("remembers", f"{type(self).__name__}.add_arm", allowed, self.remembers)
+        super()._regroup(clusters)

@@ -1,0 +1,246 @@
+"""Bounds on the density of the lowest mean of a cluster, cell by cell, and a draw under them.
+
+See ``restricted``: w_j is the density of arm j being the lowest, at x.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.calculus import slope
+from clusterbandits.families.posterior import Density, log_density
+from clusterbandits.policies.restricted.mass import log_mass
+
+if TYPE_CHECKING:
+    from clusterbandits.families.law import Law
+    from clusterbandits.policies.arms import Floats, Ints
+    from clusterbandits.policies.width_alarm import Group
+
+#: Cells there can be in all, and those that are made at first.
+MOST_CELLS, MOST_MADE = 600, 200
+#: Places in ``Cells.sides``.
+VALUE, SLOPE, END_VALUE, END_SLOPE = range(4)
+#: Refusals after which a draw is taken as it is: cells bound poorly where the divergence is not convex, and
+#: where data contradict a width by millions of standard deviations, rounding decides which draw is accepted.
+_MOST_REFUSALS = 300
+
+
+class Cells(NamedTuple):
+    """The cells of one cluster, to work with, and what is kept of every cluster until it changes.
+
+    Halved cells are not kept: a draw depends on what is known and on chance, not on draws before it.
+    """
+
+    #: How many cells there are, and where they begin and end.
+    number: Ints
+    edges: Floats
+    #: [arm of the cluster, cell]: the log of w_j and its slope where the cell begins, and where it ends.
+    sides: Floats
+    #: The same for every cluster as they were made; 0 cells: they have to be made.
+    kept_counts: Ints
+    kept_edges: Floats
+    kept_sides: Floats
+    #: t and t · mode of every arm's posterior exp(−t d(mode, u)).
+    force: Floats
+    weight: Floats
+    #: At one x: the log of ∫_x^{x+β} f_k and its slope.
+    masses: Floats
+    rises: Floats
+
+
+def fresh_cells(clusters: int, arms: int, largest: int) -> Cells:
+    """Return cells that have to be made, for clusters of so many arms at most."""
+    return Cells(
+        number=np.zeros(1, dtype=np.int64),
+        edges=np.zeros(MOST_CELLS + 1),
+        sides=np.zeros((largest, MOST_CELLS, 4)),
+        kept_counts=np.zeros(clusters, dtype=np.int64),
+        kept_edges=np.zeros((clusters, MOST_MADE + 1)),
+        kept_sides=np.zeros((arms, MOST_MADE, 4)),
+        force=np.zeros(arms),
+        weight=np.zeros(arms),
+        masses=np.zeros(arms),
+        rises=np.zeros(arms),
+    )
+
+
+@inner_kernel
+def density_of(law: Law, cells: Cells, arm: int) -> Density:
+    """Return an arm's posterior."""
+    return Density(law, cells.force[arm], cells.weight[arm] / cells.force[arm])
+
+
+@inner_kernel
+def top_of(law: Law, x: float) -> float:
+    """Return x, or the end of the domain before it."""
+    return min(x, law.highest)
+
+
+@kernel
+def evaluate(law: Law, group: Group, cells: Cells, x: float) -> None:
+    """Write the log of every posterior's mass from x to x + β, and its slope in x."""
+    top = top_of(law, x + group.width)
+    for place in range(group.first, group.beyond):
+        arm = group.order[place]
+        of = density_of(law, cells, arm)
+        mass = log_mass(of, x, top)
+        cells.masses[arm], cells.rises[arm] = mass, math.nan
+        if mass > -math.inf:
+            gained = math.exp(log_density(of, top) - mass) if top == x + group.width else 0.0
+            cells.rises[arm] = gained - math.exp(log_density(of, x) - mass)
+
+
+@kernel
+def _density(law: Law, group: Group, cells: Cells, arm: int, x: float) -> float:
+    """Return log w_j(x); ``evaluate`` goes before."""
+    value = log_density(density_of(law, cells, arm), x)
+    for place in range(group.first, group.beyond):
+        if group.order[place] != arm:
+            value += cells.masses[group.order[place]]
+    return float(value)
+
+
+@kernel
+def write_side(law: Law, group: Group, cells: Cells, cell: int, side: int) -> None:
+    """Write log w_j and its slope where a cell begins or ends, for every arm; ``evaluate`` goes before.
+
+    Where w_j is 0 the slope is NaN, and the tangent at the other end of the cell bounds all of it.
+    Where the divergence is not convex there are no tangents: the value bounds the whole cell, with slope 0.
+    """
+    low, high = cells.edges[cell], cells.edges[cell + 1]
+    x = low if side == VALUE else high
+    if not law.convex:
+        for place in range(group.first, group.beyond):
+            arm = group.order[place]
+            cells.masses[arm] = log_mass(density_of(law, cells, arm), low, high + group.width)
+    for place in range(group.first, group.beyond):
+        arm = group.order[place]
+        of = density_of(law, cells, arm)
+        if not law.convex:
+            cells.sides[place - group.first, cell, side] = _density(
+                law, group, cells, arm, min(max(of.mode, low), high)
+            )
+            cells.sides[place - group.first, cell, side + 1] = 0.0
+            continue
+        steep = -of.force * slope(law, of.mode, x)
+        for other in range(group.first, group.beyond):
+            if group.order[other] != arm:
+                steep += cells.rises[group.order[other]]
+        value = _density(law, group, cells, arm, x)
+        cells.sides[place - group.first, cell, side] = value
+        cells.sides[place - group.first, cell, side + 1] = (
+            steep if value > -math.inf and abs(steep) < math.inf else math.nan
+        )
+
+
+@kernel
+def _meeting(cells: Cells, place: int, cell: int) -> float:
+    """Return where the tangents at the two ends of a cell meet."""
+    low, high, side = cells.edges[cell], cells.edges[cell + 1], cells.sides[place, cell]
+    if math.isnan(side[SLOPE]):
+        return float(low)
+    if math.isnan(side[END_SLOPE]):
+        return float(high)
+    bend = side[SLOPE] - side[END_SLOPE]
+    if not bend > 0.0:
+        return float(0.5 * (low + high))
+    at = low + (side[END_VALUE] - side[VALUE] - side[END_SLOPE] * (high - low)) / bend
+    return float(min(max(at, low), high))
+
+
+@kernel
+def _area(value: float, steep: float, length: float) -> float:
+    """Return the log of ∫ exp(value + steep · u) du for u from 0 to ``length``."""
+    if not length > 0.0 or math.isnan(steep):
+        return -math.inf
+    fall = abs(steep) * length
+    flat = fall < 1e-9
+    return max(value, value + steep * length) + math.log(length if flat else -math.expm1(-fall) / abs(steep))
+
+
+@kernel
+def _draw_under(rng: np.random.Generator, steep: float, length: float) -> float:
+    """Draw u from 0 to ``length`` with density ∝ exp(steep · u)."""
+    fall = abs(steep) * length
+    share = rng.random()
+    if fall < 1e-9:
+        return share * length
+    down = -math.log1p(share * math.expm1(-fall)) / abs(steep)
+    return down if steep < 0.0 else length - down
+
+
+@inner_kernel
+def draw_lowest(law: Law, rng: np.random.Generator, group: Group, cells: Cells) -> tuple[int, float]:
+    """Draw which arm is the lowest, and its mean."""
+    refused = 0
+    while True:
+        place, cell, part = _draw_piece(rng, group, cells)
+        arm, low, high = group.order[group.first + place], cells.edges[cell], cells.edges[cell + 1]
+        middle, side = _meeting(cells, place, cell), cells.sides[place, cell]
+        if part == VALUE:
+            x = low + _draw_under(rng, side[SLOPE], middle - low)
+            bound = side[VALUE] + side[SLOPE] * (x - low)
+        else:
+            x = high - _draw_under(rng, -side[END_SLOPE], high - middle)
+            bound = side[END_VALUE] + side[END_SLOPE] * (x - high)
+        evaluate(law, group, cells, x)
+        if rng.random() < math.exp(min(_density(law, group, cells, arm, x) - bound, 0.0)):
+            return arm, x
+        refused += 1
+        if refused == _MOST_REFUSALS:
+            return arm, x
+        if not law.convex:
+            x = 0.5 * (low + high)
+        if cells.number[0] < MOST_CELLS and low < x < high:
+            _split(law, group, cells, cell, x)
+
+
+@kernel
+def _draw_piece(rng: np.random.Generator, group: Group, cells: Cells) -> tuple[int, int, int]:
+    """Draw an arm (its place in the cluster), a cell and one of its tangents, by the areas under them."""
+    pieces, many = 2 * cells.number[0], group.beyond - group.first
+    top, total = -math.inf, 0.0
+    for i in range(many * pieces):
+        top = max(top, _piece(cells, i // pieces, i % pieces))
+    for i in range(many * pieces):
+        total += math.exp(_piece(cells, i // pieces, i % pieces) - top)
+    left, chosen = rng.random() * total, 0
+    for i in range(many * pieces):
+        area = _piece(cells, i // pieces, i % pieces)
+        if area > -math.inf and left >= 0.0:
+            chosen = i
+            left -= math.exp(area - top)
+    return chosen // pieces, (chosen % pieces) // 2, END_VALUE if chosen % 2 else VALUE
+
+
+@kernel
+def _piece(cells: Cells, place: int, piece: int) -> float:
+    """Return the log of the area under one of the two tangents of a cell."""
+    cell = piece // 2
+    middle, side = _meeting(cells, place, cell), cells.sides[place, cell]
+    if piece % 2:
+        return _area(side[END_VALUE], -side[END_SLOPE], cells.edges[cell + 1] - middle)
+    return _area(side[VALUE], side[SLOPE], middle - cells.edges[cell])
+
+
+@inner_kernel
+def _split(law: Law, group: Group, cells: Cells, cell: int, x: float) -> None:
+    """Make two cells of one; ``evaluate`` at x goes before."""
+    count = cells.number[0]
+    for i in range(count, cell, -1):
+        cells.edges[i + 1] = cells.edges[i]
+    cells.edges[cell + 1] = x
+    for arm in range(group.beyond - group.first):
+        for i in range(count, cell, -1):
+            for part in range(4):
+                cells.sides[arm, i, part] = cells.sides[arm, i - 1, part]
+    cells.number[0] = count + 1
+    write_side(law, group, cells, cell, END_VALUE)
+    write_side(law, group, cells, cell + 1, VALUE)
+    if not law.convex:
+        write_side(law, group, cells, cell, VALUE)
+        write_side(law, group, cells, cell + 1, END_VALUE)

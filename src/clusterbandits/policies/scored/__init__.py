@@ -1,1 +1,0 @@
-"""Policies that score every arm by itself: UCB1, MOSS, KL-UCB++."""

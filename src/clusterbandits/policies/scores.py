@@ -1,0 +1,188 @@
+"""Policies that pull the arm with the largest score of its own statistics: UCB1, MOSS, KL-UCB++.
+
+A policy of this kind is one formula, ``score(state, arm, pulls, total, n)``, in the file that carries its
+name. Those of the package share one state and one compilation: the formula is picked by its number. One from
+outside the package has a state class and a compilation of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+
+from clusterbandits.compiled import kernel, specialise
+from clusterbandits.fingerprint import is_own
+from clusterbandits.policies.arms import APART, Floats, Ints, first_unpulled, largest
+from clusterbandits.policies.hold_search import fresh_memory, fresh_reach, hold_by_search, keeps
+from clusterbandits.policies.policy import Policy
+from clusterbandits.policies.protocol import Assumption, Kernels, picked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from clusterbandits.families.law import Law
+
+#: What lets a score policy skip ahead.
+MONOTONE = (
+    Assumption.FALLS_WITH_PULLS,
+    Assumption.RISES_WITH_TOTALS,
+    Assumption.RISES_WITH_ROUNDS,
+    Assumption.REWARDS_NOT_NEGATIVE,
+)
+
+
+class ScoreState(NamedTuple):
+    """Statistics, the number of the formula, and its parameter."""
+
+    law: Law
+    #: The place of the formula among those of its state class.
+    formula: int
+    #: The policy's one numeric setting, such as MOSS's α or KL-UCB++'s horizon.
+    parameter: float
+    #: Whether a choice may be held: the score is declared to be monotone.
+    skips: bool
+    #: Whether scores do not depend on the round: they are then computed when an arm is pulled.
+    timeless: bool
+    #: Whether sums of squares are kept.
+    squared: bool
+    pulls: Ints
+    totals: Floats
+    squares: Floats
+    memory: NDArray[Any]
+    reach: Ints
+    scores: Floats
+
+
+#: The formulas of every state class, by number.
+FORMULAS: dict[type, list[Callable[..., float]]] = {ScoreState: []}
+
+
+def score(state: Any, arm: int, pulls: int, total: float, n: int) -> float:
+    """Return the score in round n of an arm that has these statistics."""
+    return float(FORMULAS[type(state)][state.formula](state, arm, pulls, total, n))
+
+
+@specialise(score)
+def _score(state: Any, _arm: int, _pulls: int, _total: float, _n: int) -> Callable[..., float]:
+    formula = picked(FORMULAS[state.instance_class])
+
+    def call(state: Any, arm: int, pulls: int, total: float, n: int) -> float:
+        return float(formula(state, arm, pulls, total, n))
+
+    return call
+
+
+@kernel
+def score_of(state: Any, arm: int, n: int) -> float:
+    """Return the arm's score in round n."""
+    if state.timeless:
+        return float(state.scores[arm])
+    return score(state, arm, state.pulls[arm], state.totals[arm], n)
+
+
+@kernel
+def select(state: Any, n: int) -> int:
+    """Return the arm with the largest score: the one before where no other can have come near."""
+    if state.memory[0].unpulled > 0:
+        return first_unpulled(state.pulls)
+    if not (state.skips and keeps(state, n)):
+        if not state.timeless:
+            for arm in range(state.pulls.size):
+                state.scores[arm] = score_of(state, arm, n)
+        state.memory[0].kept = largest(state.law, state.scores, state.pulls)
+    return int(state.memory[0].kept)
+
+
+@kernel
+def certain(state: Any, arm: int, n: int, rounds: int) -> bool:
+    """Tell whether no rival's score can reach the arm's, if all rounds but the last pay nothing."""
+    if not state.skips:
+        return rounds == 1
+    worst = score(state, arm, state.pulls[arm] + rounds - 1, state.totals[arm], n)
+    clearly = worst - APART * state.law.tie * abs(worst)
+    for rival in range(state.pulls.size):
+        if rival != arm and not score_of(state, rival, n + rounds - 1) < clearly:
+            return False
+    return True
+
+
+@kernel
+def update(state: Any, arm: int, pulls: int, total: float) -> None:
+    """Add to the arm's statistics."""
+    if state.pulls[arm] == 0 and pulls > 0:
+        state.memory[0].unpulled -= 1
+    state.pulls[arm] += pulls
+    state.totals[arm] += total
+    if state.squared:
+        state.squares[arm] += total * total
+    if state.timeless and state.pulls[arm] > 0:
+        state.scores[arm] = score(state, arm, state.pulls[arm], state.totals[arm], 1)
+
+
+@kernel
+def wants_each(state: Any) -> bool:
+    """Tell whether every reward must be taken in on its own."""
+    return bool(state.squared)
+
+
+class ScorePolicy(Policy):
+    """A policy that pulls the arm with the largest score; of equal ones the least pulled.
+
+    A subclass sets ``score`` to a kernel ``score(state, arm, pulls, total, n)``. The state has ``law``,
+    ``pulls``, ``totals``, ``parameter`` (the setting that ``parameter`` names) and, with ``needs_squares``,
+    ``squares``. It is played round by round unless it declares ``relies_on = MONOTONE``.
+    """
+
+    score: ClassVar[Callable[..., float]]
+    #: The setting that the state carries.
+    parameter: ClassVar[str | None] = None
+    #: Whether the score does not depend on the round.
+    timeless: ClassVar[bool] = False
+    _state_class: ClassVar[type] = ScoreState
+    _formula: ClassVar[int]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        formula = vars(cls).get("score")
+        if formula is None:
+            return
+        cls.score = staticmethod(formula)
+        if not is_own(cls):
+            # A state class of its own: what is compiled for it never reaches the disk.
+            cls._state_class = type(f"{cls.__name__}State", (ScoreState,), {"__module__": cls.__module__})
+        formulas = FORMULAS.setdefault(cls._state_class, [])
+        cls._formula = len(formulas)
+        formulas.append(formula)
+
+    @property
+    def kernels(self) -> Kernels:
+        """The compiled functions, the same for all score policies."""
+        return Kernels(select, update, hold=hold_by_search, wants_each=wants_each, certain=certain)
+
+    def new_state(self, rng: Generator | None) -> ScoreState:
+        """Make a state before the first round."""
+        del rng
+        arms = len(self.clusters.arms)
+        value = None if self.parameter is None else self.settings[self.parameter]
+        return cast("type[ScoreState]", self._state_class)(
+            law=self.family.law,
+            formula=self._formula,
+            parameter=1.0 if value is None else float(value),
+            skips=bool(self.relies_on),
+            timeless=self.timeless,
+            squared=self.needs_squares,
+            pulls=np.zeros(arms, dtype=np.int64),
+            totals=np.zeros(arms),
+            squares=np.zeros(arms),
+            memory=fresh_memory(arms),
+            reach=fresh_reach(arms),
+            scores=np.zeros(arms),
+        )
+
+    def _scores(self) -> list[float]:
+        state = self._live
+        return [float(score_of(state, arm, self._next_round)) for arm in range(state.pulls.size)]

@@ -1,1 +1,0 @@
-"""Policies that choose a cluster, then an arm in it: TLP, UCBC."""
