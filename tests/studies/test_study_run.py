@@ -363,7 +363,9 @@ def test_what_widths_cannot_change_is_simulated_once(tmp_path: Path, monkeypatch
         return play_runs(plan, block, watch)
 
     monkeypatch.setattr("clusterbandits.simulation.executors.play_runs", count)
-    found = {one.case.name: one for one in StudyCampaign(parse_study(SWEEP), tmp_path).finished()}
+    campaign = StudyCampaign(parse_study(SWEEP), tmp_path)
+    found = {one.case.name: one for one in campaign.finished()}
+    assert campaign.runs == simulated.total() == 54
     assert simulated == {
         (5, "kl-ucb"): 3, (5, "hier-ts"): 3, (5, "clus-ucb"): 15, (5, "heeds"): 15,
         (2, "kl-ucb"): 3, (2, "hier-ts"): 3, (2, "clus-ucb"): 6, (2, "heeds"): 6,
@@ -374,7 +376,6 @@ def test_what_widths_cannot_change_is_simulated_once(tmp_path: Path, monkeypatch
         for label, each in one.contenders.items():
             alone = cb.simulate(one.case.instance, each.plan.policies[0], 200, 3, paired=True)
             assert np.array_equal(one.result.pulls[one.result.labels.index(label)], alone.pulls[0])
-    assert StudyCampaign(parse_study(SWEEP), tmp_path).runs == simulated.total()
 
 
 OUTSIDE = """
