@@ -27,6 +27,11 @@ def test_unknown_names_are_refused() -> None:
         getattr(clusterbandits, name)
 
 
+def test_renamed_names_still_work_and_warn() -> None:
+    with pytest.warns(DeprecationWarning, match="MachinesError is now called clusterbandits.WorkersError"):
+        assert clusterbandits.MachinesError is clusterbandits.WorkersError
+
+
 def test_importing_the_package_imports_nothing_else() -> None:
     heavy = {"numba", "numpy", "scipy", "matplotlib"}
     program = f"import sys, clusterbandits; print(sorted({heavy} & set(sys.modules)))"

@@ -100,6 +100,7 @@ def test_keys_follow_what_a_policy_knows() -> None:
     near, far = choose(["figure 4", "figure 6"])
     assert cell_key(near, "clus-ucb", SETTINGS, MADE_BY) != cell_key(far, "clus-ucb", SETTINGS, MADE_BY)
     assert cell_key(near, "kl-ucb", SETTINGS, MADE_BY) == cell_key(far, "kl-ucb", SETTINGS, MADE_BY)
+    assert cell_key(near, "hier-ts", SETTINGS, MADE_BY) == cell_key(far, "hier-ts", SETTINGS, MADE_BY)
     other = Instance([[0.41, 0.42, 0.43], [0.43, 0.44, 0.46]])
     moved = Problem("figure 4", "Fig 4", "", other, other.clusters([0.03, 0.04]))
     assert cell_key(near, "kl-ucb", SETTINGS, MADE_BY) != cell_key(moved, "kl-ucb", SETTINGS, MADE_BY)
@@ -113,7 +114,9 @@ def test_without_widths_an_instance_is_played_once(tmp_path: Path, played: list[
     assert found["figure 6", "kl-ucb"] == dataclasses.replace(found["figure 4", "kl-ucb"], problem="figure 6")
 
 
-@pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if not kind.uses_widths])
+@pytest.mark.parametrize(
+    "name", [*(name for name, kind in POLICIES.items() if not kind.uses_widths), "hier-ts"]
+)
 def test_policies_that_use_no_widths_pay_the_same(name: str) -> None:
     exact, _, half = choose([f"admissions ({way})" for way in ("spans", "1.5 × spans", "half the best span")])
     one, other = (

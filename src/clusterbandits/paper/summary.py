@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.bounds.view import violation
@@ -140,44 +141,25 @@ def far_results(paper: PaperResults, setting: Setting) -> tuple[Result, Result]:
     return paper.together(certified), paper.together(others)
 
 
-def rate_records(result: Result, bound: RegretBound) -> list[dict[str, Any]]:
-    """Return a row for every policy: regret, its growth per log n, and that over each bound."""
-    rows = []
-    for label in result.labels:
-        regret = result.regret(label)
-        final, rate = estimate(regret[:, -1]), estimate(per_log_n(regret, result, decades=2))
-        rows.append(
-            {
-                "policy": label,
-                "regret": final.value,
-                "standard_error": final.error,
-                "rate": rate.value,
-                "rate_error": rate.error,
-                "over_lower": rate.value / bound.lower,
-                "over_clus_ucb": rate.value / bound.clus_ucb,
-                "over_classical": rate.value / bound.classical,
-                "runs": rate.runs,
-            }
-        )
-    return rows
+def growth_rates(result: Result) -> dict[str, Estimate]:
+    """Return how fast the regret of every policy grows per log n, over the last two decades."""
+    return {label: estimate(per_log_n(result.regret(label), result, decades=2)) for label in result.labels}
 
 
 def rate_table(result: Result, bound: RegretBound) -> Table:
     """Return the growth of every policy's regret beside the bounds."""
     first, last = span(result.checkpoints, None, None)
     since, until = (round_text(int(result.checkpoints[place])) for place in (first, last))
+    rates = {"lower bound": bound.lower, "Theorem 2": bound.clus_ucb, "classical": bound.classical}
     rows = tuple(
         (
-            row["policy"],
-            str(Estimate(row["regret"], row["standard_error"], row["runs"])),
-            str(_rate(row)),
-            row["over_lower"],
-            row["over_clus_ucb"],
-            row["over_classical"],
+            label,
+            str(estimate(result.regret(label)[:, -1])),
+            str(measured),
+            *(measured.value / rate for rate in rates.values()),
         )
-        for row in rate_records(result, bound)
+        for label, measured in growth_rates(result).items()
     )
-    rates = {"lower bound": bound.lower, "Theorem 2": bound.clus_ucb, "classical": bound.classical}
     told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
     misled = " A best arm's width is too small: only the classical bound applies." if bound.misled else ""
     return Table(
@@ -190,32 +172,25 @@ def rate_table(result: Result, bound: RegretBound) -> Table:
 
 def meets_sentence(result: Result, bound: RegretBound) -> str:
     """Return whether KL-UCB, Clus-UCB and Clus-OPT meet the bounds they are said to meet."""
-    rows = {row["policy"]: row for row in rate_records(result, bound)}
     chosen = {name: kind for name, kind in MEETS.items() if not bound.misled or kind == "classical"}
-    return " ".join(
-        _meets(rows[name], kind, getattr(bound, kind), len(chosen)) for name, kind in chosen.items()
-    )
+    rates = growth_rates(result)
+    return " ".join(_meets(name, rates[name], bound, len(chosen)) for name in chosen)
 
 
-def _meets(row: dict[str, Any], kind: str, rate: float, cases: int) -> str:
-    measured = _rate(row)
+def _meets(policy: str, measured: Estimate, bound: RegretBound, cases: int) -> str:
+    kind = MEETS[policy]
+    rate = getattr(bound, kind)
     words = {"classical": "the classical bound", "clus_ucb": "Theorem 2", "lower": "the lower bound"}[kind]
     said = {0: "cannot be told from", 1: "is above", -1: "is below"}[measured.minus(rate).sign(cases)]
-    return f"{called(row['policy'])} {said} {words}: {measured} for {cell(rate)} per log n."
-
-
-def _rate(row: dict[str, Any]) -> Estimate:
-    return Estimate(row["rate"], row["rate_error"], row["runs"])
+    return f"{called(policy)} {said} {words}: {measured} for {cell(rate)} per log n."
 
 
 def rate_overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
     """Return the growth of the three policies that have a bound of their own, in every figure."""
     rows = []
     for setting, result in zip(settings, results, strict=True):
-        records = {row["policy"]: row for row in rate_records(result, setting.bound)}
-        cells: list[object] = []
-        for name, kind in MEETS.items():
-            cells += [str(_rate(records[name])), getattr(setting.bound, kind)]
-        rows.append((setting.name, *cells))
+        rates = growth_rates(result)
+        pairs = ((str(rates[name]), getattr(setting.bound, kind)) for name, kind in MEETS.items())
+        rows.append((setting.name, *itertools.chain.from_iterable(pairs)))
     columns = ("figure", "kl-ucb", "classical", "clus-ucb", "Theorem 2", "clus-opt", "lower bound")
     return Table(columns, tuple(rows), title="Regret per log n beside the bound it should meet")

@@ -91,23 +91,19 @@ def case_sentence(summary: CaseSummary) -> str:
     paid = plus_minus(least["regret"], least["standard_error"])
     if least is base:
         return f"{base['policy']} pays least on average: {paid}."
-    less = plus_minus(-least["difference"], least["difference_error"])
-    share = -least["difference"] / max(base["regret"], 1e-300)
-    others = len(summary.rows) - 1
-    hedge = (
-        ""
-        if _is_clear(-least["difference"], least["difference_error"], base["runs"], others)
-        else ", which chance alone might explain"
-    )
+    less = Difference(-least["difference"], least["difference_error"])
+    sure = _is_clear(less, base["runs"], len(summary.rows) - 1)
+    share = less.value / max(base["regret"], 1e-300)
+    hedge = "" if sure else ", which chance alone might explain"
     return (
         f"{least['policy']} pays least on average: {paid}, {less} ({share:.0%}) less than "
         f"{base['policy']}{hedge}."
     )
 
 
-def _is_clear(less: float, error: float, runs: int, others: int) -> bool:
+def _is_clear(less: Difference, runs: int, others: int) -> bool:
     """Tell whether the best of some policies pays less beyond chance: 95 % over all of them (Bonferroni)."""
-    return bool(less > stdtrit(runs - 1, 1 - 0.025 / max(others, 1)) * error)
+    return bool(less.value > stdtrit(runs - 1, 1 - 0.025 / max(others, 1)) * less.error)
 
 
 def overview_table(study: Study, summaries: Sequence[CaseSummary]) -> Table:
@@ -166,8 +162,7 @@ def family_table(name: str, family: Sequence[CaseSummary]) -> Table:
         row = ratios.get(label)
         better = 100 * float((paid < regrets[base]).mean())
         compared = [None] * 3 if row is None else [better, *row.quantiles[[2, 4]].tolist()]
-        average = plus_minus(mean.value, mean.error)
-        rows.append((label, average, float(np.median(paid)), float(paid.max()), *compared))
+        rows.append((label, str(mean), float(np.median(paid)), float(paid.max()), *compared))
     columns = ("policy", "mean", "median", "largest", "better in %", "median ratio", "95 % ratio")
     many = count_text(len(family), "instance")
     note = f"Regret over {many}, ± standard error; ratios to {base}, instance by instance."
@@ -182,16 +177,16 @@ def family_sentence(family: Sequence[CaseSummary]) -> str:
     found = dict(zip(regrets, family_estimates(family), strict=True))
     least = min(found, key=lambda label: found[label][0].value)
     mean, apart = found[least]
-    paid = plus_minus(mean.value, mean.error)
     if least == base:
-        return f"{base} pays least on average over all instances: {paid}."
-    share = -apart.value / max(found[base][0].value, 1e-300)
-    sure = _is_clear(-apart.value, apart.error, family[0].base["runs"], len(found) - 1)
+        return f"{base} pays least on average over all instances: {mean}."
+    less = Difference(-apart.value, apart.error)
+    share = less.value / max(found[base][0].value, 1e-300)
+    sure = _is_clear(less, family[0].base["runs"], len(found) - 1)
     hedge = "" if sure else " (which chance alone might explain)"
     better = float((regrets[least] < regrets[base]).mean())
     return (
-        f"{least} pays least on average over all instances: {paid}, {plus_minus(-apart.value, apart.error)} "
-        f"({share:.0%}) less than {base}{hedge}, and less in {better:.0%} of them."
+        f"{least} pays least on average over all instances: {mean}, {less} ({share:.0%}) less than "
+        f"{base}{hedge}, and less in {better:.0%} of them."
     )
 
 
