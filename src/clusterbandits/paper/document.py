@@ -10,8 +10,7 @@ from clusterbandits.paper.audit.markdown import audit_markdown
 from clusterbandits.paper.curves import curve_frame, pull_frame
 from clusterbandits.paper.figures import SPANS_FIGURE
 from clusterbandits.paper.sections import overview_section, spans_section
-from clusterbandits.report.folder import write_folder
-from clusterbandits.report.page import Card, Page, Section
+from clusterbandits.report.page import Card, Page, Section, write_folder
 from clusterbandits.serial import to_json
 from clusterbandits.tables import Table
 
