@@ -1,4 +1,4 @@
-"""How often suboptimal arms were pulled, arm by arm, beside what the theory predicts."""
+"""Pulls of every suboptimal arm, beside the numbers that theory predicts."""
 
 from __future__ import annotations
 
@@ -122,16 +122,16 @@ def pulls_panel(
     Parameters
     ----------
     result
-        What to draw, at its horizon T.
+        The simulation to draw, at its horizon T.
     bound
         What predicts log T / (α L) pulls for Clus-UCB and log T / D classically; its clusters group the rows.
         Where a width misleads, only the latter applies and is drawn.
     name
-        Of the picture, for files and pages.
+        Name of the picture in files and pages.
     labels
         Policies to draw; all by default.
     title
-        Stands above.
+        Title above the picture.
     """
     view = pulls_view(result, bound, labels)
     look = looks(result.labels)

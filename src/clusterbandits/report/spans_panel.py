@@ -162,9 +162,9 @@ def spans_panel(
     widths
         The declared width of every cluster, drawn as a bracket around the middle of the span.
     name
-        Of the picture, for files and pages.
+        Name of the picture in files and pages.
     title
-        Stands above.
+        Title above the picture.
     labels
         What the arms of every cluster are called; by default 1, 2, … in the order of ``means``.
     """
