@@ -14,13 +14,14 @@ def run(
         Path, typer.Argument(metavar="STUDY.toml", help="A study; `clusterbandits example` writes one.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The folder of the report; go on from what it has. Default: STUDY.")
+        Path | None,
+        typer.Option(help="Folder of the report; finished runs in it are reused. Default: STUDY."),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
     json: Json = False,
 ) -> None:
-    """Play a study: its problems, its policies, what they are told. Write a report."""
+    """Simulate the policies of a study on its problems, with its widths, and write a report."""
     from clusterbandits.cli.progress_bar import campaign_bar
     from clusterbandits.serial import to_json
     from clusterbandits.studies.run_study import run_study
@@ -35,7 +36,7 @@ def run(
 
 
 def example(
-    name: Annotated[str | None, typer.Argument(help="Which one; left out, all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of the example. Default: list all.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write. Default: NAME.toml.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Show every key a study may have.")] = False,
 ) -> None:
