@@ -21,7 +21,15 @@ if TYPE_CHECKING:
         UnwritableFileError,
         WidthWarning,
     )
-    from clusterbandits.families import Bernoulli, Exponential, Family, Gaussian, Poisson, as_family
+    from clusterbandits.families import (
+        Bernoulli,
+        Exponential,
+        Family,
+        Gaussian,
+        NegativeBinomial,
+        Poisson,
+        as_family,
+    )
     from clusterbandits.generators import random_instance
     from clusterbandits.instance import Instance
     from clusterbandits.policies import (
@@ -71,7 +79,15 @@ _HOMES = {
         "UnwritableFileError",
         "WidthWarning",
     ),
-    "families": ("Bernoulli", "Exponential", "Family", "Gaussian", "Poisson", "as_family"),
+    "families": (
+        "Bernoulli",
+        "Exponential",
+        "Family",
+        "Gaussian",
+        "NegativeBinomial",
+        "Poisson",
+        "as_family",
+    ),
     "generators": ("random_instance",),
     "instance": ("Instance",),
     "policies": (
@@ -143,6 +159,7 @@ __all__ = [
     "InvalidInputError",
     "KLUCBPlusPlus",
     "MachinesError",
+    "NegativeBinomial",
     "Poisson",
     "Policy",
     "Progress",

@@ -17,7 +17,9 @@ Widths = Annotated[
 ]
 Family = Annotated[
     str | None,
-    typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
+    typer.Option(
+        help="bernoulli, gaussian[:sigma=S], poisson, exponential[:shape=R] or negative-binomial[:shape=R]."
+    ),
 ]
 Dask = Annotated[
     str | None,

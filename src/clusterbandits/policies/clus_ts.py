@@ -47,6 +47,7 @@ class ClusTS(RandomPolicy):
     """
 
     name = "clus-ts"
+    needs_posterior = True
     uses_widths = True
     defaults: ClassVar = {"seed": 0, **ALARM}
     guarantee = "none proven"

@@ -50,6 +50,7 @@ class HierTS(RandomPolicy):
     """
 
     name = "hier-ts"
+    needs_posterior = True
     uses_widths = True
     defaults: ClassVar = {"widths": "ignored", "seed": 0, **ALARM}
     guarantee = "Bayesian, where its prior is true"

@@ -75,6 +75,8 @@ class Policy(Online):
     guarantee: ClassVar[str]
     #: Whether its choices are drawn at random.
     randomised: ClassVar[bool] = False
+    #: Whether it draws means from the posteriors of their arms, which not all families have.
+    needs_posterior: ClassVar[bool] = False
     reference: ClassVar[str]
     #: The most arms it has memory for.
     most_arms: ClassVar[int] = MOST_ARMS
@@ -102,6 +104,8 @@ class Policy(Online):
         check_arms("clusters", owner, len(clusters.arms), self.most_arms)
         self.clusters = clusters
         self.family = as_family(family, owner)
+        if self.needs_posterior and not self.family.has_posterior:
+            raise invalid("family", owner, "a family with a posterior to draw means from", self.family.spec)
         self.settings = read_settings(self.name, self.defaults, settings, owner)
         self.label = self.spec if label is None else label
         super().__init__()

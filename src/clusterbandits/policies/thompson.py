@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 class Thompson(RandomPolicy):
     r"""Draw every arm's mean from what its rewards say; pull the arm with the largest draw.
 
-    With s successes in t pulls the draw is from Beta(s + 1, t − s + 1). Gaussian rewards have normal draws,
-    Poisson rewards Gamma ones, Exponential rewards those of an inverse Gamma: conjugate, with a flat prior
-    (1/mean for Exponential ones).
+    With s successes in t pulls the draw is from Beta(s + 1, t − s + 1). Other families have conjugate
+    posteriors too, with a flat prior unless the family says otherwise; one without a posterior is refused.
 
     Parameters
     ----------
@@ -44,6 +43,7 @@ class Thompson(RandomPolicy):
     """
 
     name = "thompson"
+    needs_posterior = True
     uses_widths = False
     defaults: ClassVar = {"seed": 0}
     guarantee = "meets the classical bound"

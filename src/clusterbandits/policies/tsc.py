@@ -43,6 +43,7 @@ class TSC(RandomPolicy):
     """
 
     name = "tsc"
+    needs_posterior = True
     uses_widths = False
     defaults: ClassVar = {"seed": 0}
     guarantee = "none; ruined by a good arm in a poor cluster"
