@@ -27,7 +27,9 @@ Widths = Annotated[
 ]
 Family = Annotated[
     str | None,
-    typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
+    typer.Option(
+        help="bernoulli, gaussian[:sigma=S], poisson, exponential[:shape=R] or negative-binomial[:shape=R]."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Workers = Annotated[int | None, typer.Option(help="Threads. Default: one per core.")]

@@ -123,6 +123,8 @@ class Policy(Online):
         check_arms("clusters", owner, len(clusters.arms), self.most_arms)
         self.clusters = clusters
         self.family = as_family(family, owner)
+        if self.needs_posterior and not self.family.has_posterior:
+            raise invalid("family", owner, "a family with a posterior to draw means from", self.family.spec)
         self.settings = read_settings(self.name, self.defaults, settings, owner)
         self.label = self.spec if label is None else label
         self._check()
