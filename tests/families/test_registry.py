@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clusterbandits.cli.options import Family as FamilyOption
+from clusterbandits.cli.common import Family as FamilyOption
 
 import clusterbandits as cb
 from clusterbandits import families
