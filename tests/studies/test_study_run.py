@@ -377,6 +377,39 @@ def test_what_widths_cannot_change_is_simulated_once(tmp_path: Path, monkeypatch
     assert StudyCampaign(parse_study(SWEEP), tmp_path).runs == simulated.total()
 
 
+OUTSIDE = """
+import numpy as np
+import clusterbandits as cb
+
+class Greedy(cb.PythonPolicy):
+    name = "greedy"
+    defaults = {"bonus": 0.0}
+
+    def select(self, n):
+        return int(np.argmax((self.totals + self.settings["bonus"]) / np.maximum(self.pulls, 0.1)))
+"""
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_policies_from_outside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "outside_greedy.py").write_text(OUTSIDE)
+    monkeypatch.syspath_prepend(tmp_path)
+    table = '{ policy = "outside_greedy:Greedy", bonus = 1.0, label = "eager" }'
+    head = f'horizon = 60\nruns = 3\npolicies = ["kl-ucb", "outside_greedy:Greedy", {table}]\n'
+    study = parse_study(head + "[[instances]]\nmeans = [[0.3, 0.7], [0.8]]\n")
+    report = run_study(study, tmp_path / "out")
+    labels = [row["policy"] for row in report.summaries[0].rows]
+    assert (labels[0], labels[2]) == ("kl-ucb", "eager")
+    instance = study.cases[0].instance
+    alone = cb.simulate(instance, "outside_greedy:Greedy", 60, 3, paired=True)
+    assert report.summaries[0].finals[1].tolist() == alone.regret(0)[:, -1].tolist()
+    assert run_study(study, tmp_path / "out").stored == report.runs
+    with pytest.raises(cb.InvalidInputError, match=r"Line 3 of .*, key 'policies\[2\].bonsu': .* bonus"):
+        parse_study(head.replace("bonus", "bonsu") + "[[instances]]\nmeans = [[0.3, 0.7], [0.8]]\n")
+    with pytest.raises(cb.InvalidInputError, match=r"key 'policies\[1\]': .*'outside_greedy:Gone' is not"):
+        parse_study(head.replace(':Greedy"', ':Gone"', 1) + "[[instances]]\nmeans = [[0.3], [0.8]]\n")
+
+
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[Figure, Widths, str], cb.Result]:
     """What the paper's own programme plays for its figures, reduced."""

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import cache_folder
+from clusterbandits.fingerprint import is_own
 from clusterbandits.instance import Instance
 from clusterbandits.simulation.simulate import simulate
 
@@ -40,7 +41,7 @@ def precompiled(policies: Iterable[Policy], horizon: int) -> Iterator[None]:
 
 
 def kinds_to_compile(policies: Iterable[Policy], horizon: int) -> list[str]:
-    """Return the name of one policy of every kind that is compiled by itself, in the order they come.
+    """Return the name of one policy of the package for every kind that is compiled by itself, in order.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def kinds_to_compile(policies: Iterable[Policy], horizon: int) -> list[str]:
     ['kl-ucb', 'imed']
     """
     kinds: dict[type, str] = {}
-    for one in policies:
+    for one in filter(lambda policy: is_own(type(policy)), policies):
         kinds.setdefault(type(one.for_horizon(horizon).fresh_state()), one.name)
     return list(kinds.values())
 
