@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clusterbandits.cli.common import Family as FamilyOption
 
 import clusterbandits as cb
 from clusterbandits import families
+from clusterbandits.cli.common import Family as FamilyOption
 from clusterbandits.families import FAMILIES
 from clusterbandits.families.family import Family
 from clusterbandits.families.law import FILES, Law

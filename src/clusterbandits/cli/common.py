@@ -74,7 +74,7 @@ def interruptible(sentence: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def chosen_executor(dask: str | None, workers: int | None = None) -> Iterator[Executor | None]:
+def executor_at(dask: str | None, workers: int | None = None) -> Iterator[Executor | None]:
     """Yield an executor on the Dask cluster at an address, or None without an address.
 
     ``workers``, the threads of this machine, must then be None.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.common import Dask, Json, Seed, chosen_executor, interruptible, show
+from clusterbandits.cli.common import Dask, Json, Seed, executor_at, interruptible, show
 
 if TYPE_CHECKING:
     from clusterbandits.paper.reproduce import Reproduction
@@ -45,7 +45,7 @@ def paper(
     rounds = whole("horizon", "paper", horizon, least=100)
     settings = PaperSettings(figure or (), runs, rounds, a, refresh, seed, beyond)
     kept = f"finished runs are kept in '{out}'; call again to go on."
-    with interruptible(kept), chosen_executor(dask) as executor, campaign_bar() as listener:
+    with interruptible(kept), executor_at(dask) as executor, campaign_bar() as listener:
         found = reproduce(settings, out, listener, executor=executor)
     if json:
         show(to_json(_plain(found), indent=2))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.common import Dask, Json, Workers, chosen_executor, interruptible, show
+from clusterbandits.cli.common import Dask, Json, Workers, executor_at, interruptible, show
 
 
 def run(
@@ -30,7 +30,7 @@ def run(
     chosen = read_study(study)
     folder = Path(chosen.name) if out is None else out
     kept = f"finished runs are kept in '{folder}'; call again to go on."
-    with interruptible(kept), chosen_executor(dask, workers) as executor, campaign_bar() as listener:
+    with interruptible(kept), executor_at(dask, workers) as executor, campaign_bar() as listener:
         report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
     show(to_json(report.to_dict(), indent=2) if json else report)
 

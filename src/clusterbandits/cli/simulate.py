@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.common import (
-    Dask,
-    Family,
-    Json,
-    Problem,
-    Seed,
-    Widths,
-    Workers,
-    chosen_executor,
-    show,
-)
+from clusterbandits.cli.common import Dask, Family, Json, Problem, Seed, Widths, Workers, executor_at, show
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
@@ -63,7 +53,7 @@ def simulate(
     bound = regret_bound(stated.instance, stated.clusters)
     interrupted = None
     try:
-        with chosen_executor(dask, workers) as executor, progress_bar() as listener:
+        with executor_at(dask, workers) as executor, progress_bar() as listener:
             result = run(
                 stated.instance,
                 policy or ["kl-ucb", "clus-ucb"],
