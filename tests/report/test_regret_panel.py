@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clusterbandits import Clusters, Instance, InvalidInputError, regret_bound
-from clusterbandits.policies.registry import POLICIES
+from clusterbandits.policies import POLICIES
 from clusterbandits.report.regret_panel import regret_panel, regret_view
 from clusterbandits.simulation.results import Result
 from tests.report.drawn import axes_of, words
