@@ -240,6 +240,7 @@ def _problem(rng: np.random.Generator, folder: Path) -> list[str]:
             "gaussian:sigma=1e-3",
             "poisson",
             "exponential:shape=2",
+            "negative-binomial:shape=2",
             "gaussian:sigma=0",
         ),
     }

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 MOST_ARMS = 12
 FAMILIES = (
-    *("bernoulli", "gaussian", "poisson", "exponential") * 3,
+    *tuple(cb.families.FAMILIES) * 3,
     *("gaussian:sigma=0.01", "gaussian:sigma=1e-50", "gaussian:sigma=1e50"),
     *("exponential:shape=0.001", "exponential:shape=20", "exponential:shape=1e50"),
+    *("negative-binomial:shape=1e-6", "negative-binomial:shape=20", "negative-binomial:shape=1e6"),
 )
 VALUES: dict[str, Sequence[object]] = {
     "a": (0.0, 0.5, 5.0, 1e6),
@@ -91,10 +92,11 @@ def random_total(rng: Generator, family: cb.Family, pulls: int, *, extreme: bool
             "gaussian": (0.0, -0.0, 1e100, -1e100, 1e-300, 1.0),
             "poisson": (0.0, 1.0, 1e17, 1e100),
             "exponential": (1e-100, 1e100, 1e-12, 1.0),
+            "negative-binomial": (0.0, 1.0, 1e17, 1e100),
         }
         mean = pick(rng, edges[family.name])
     total = mean * pulls
-    if family.name == "poisson":
+    if family.counts and family.highest == math.inf:
         return float(np.floor(total))
     if family.name == "bernoulli" and pulls == 1 and rng.random() < 0.7:
         return float(total < rng.random())

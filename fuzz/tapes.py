@@ -36,6 +36,7 @@ FAMILIES = {
     "gaussian": ("gaussian", "gaussian:sigma=1e-3", "gaussian:sigma=50"),
     "poisson": ("poisson",),
     "exponential": tuple(f"exponential:shape={shape}" for shape in (1, 1, 0.001, 0.05, 0.2, 3, 1e4)),
+    "negative-binomial": tuple(f"negative-binomial:shape={shape}" for shape in (1, 1, 0.001, 0.2, 3, 1e4)),
 }
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "a": (0.0, 0.0, 0.5, 5.0, 50.0),
@@ -59,6 +60,7 @@ VALUES = {
     "gaussian": (0.0, -1.0, 1.0, 1e-9, 1e6, -1e6, 0.3),
     "poisson": (0.0, 1.0, 2.0, 7.0, 1e6),
     "exponential": (1e-4, 0.1, 1.0, 1e-9, 1e-90, 1e90, 3.0),
+    "negative-binomial": (0.0, 1.0, 2.0, 7.0, 1e6),
 }
 
 
@@ -160,7 +162,12 @@ def _drawn(rng: Generator, kind: str, shape: tuple[int, int]) -> Floats:
 
 
 def _has_reference(policy: cb.Policy) -> bool:
-    """Tell whether the plain references know these settings: alarms they know for rewards 0 or 1 alone."""
+    """Tell whether the plain references know these settings.
+
+    They know alarms for rewards 0 or 1 alone, and negative binomial rewards of shape 1.
+    """
+    if policy.family.name == "negative-binomial" and policy.family.law.weight != 1.0:
+        return False
     return policy.settings.get("alarm") != "widen" or policy.family.name == "bernoulli"
 
 

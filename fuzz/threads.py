@@ -24,7 +24,7 @@ SHORT = 8
 _PATIENCE = 250.0
 _ARMS = cb.Clusters([3, 2], widths=[0.1, 0.3])
 _MOST_ADDED = 10
-_FAMILIES = ("bernoulli", "gaussian", "poisson", "exponential")
+_FAMILIES = tuple(cb.families.FAMILIES)
 _OPERATIONS = (*["ask"] * 8, *["batch"] * 2, *["tell"] * 8, *["cancel"] * 2)
 _RARE = ("explain", "save", "read", "copy", "add")
 

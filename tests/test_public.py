@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,19 @@ import clusterbandits
 
 
 def test_every_public_name_exists_and_is_documented() -> None:
-    for name in clusterbandits.__all__:
+    exported: Any = clusterbandits.__all__
+    for name in exported:
         assert getattr(clusterbandits, name).__doc__, name
         assert name in dir(clusterbandits)
-    assert sorted(clusterbandits.__all__) == sorted(clusterbandits._HOME_OF)
+    assert set(clusterbandits._HOME_OF) < set(exported)
+    assert {kind.__name__ for kind in clusterbandits.POLICIES.values()} < set(exported)
+
+
+def test_a_star_imports_every_public_name() -> None:
+    found: dict[str, object] = {}
+    exec("from clusterbandits import *", found)
+    exported: Any = clusterbandits.__all__
+    assert set(exported) <= set(found)
 
 
 def test_rooms_are_reached_through_the_package() -> None:

@@ -31,17 +31,10 @@ if TYPE_CHECKING:
         UnwritableFileError as UnwritableFileError,
         WidthWarning as WidthWarning,
     )
-    from clusterbandits.families import (
-        Bernoulli as Bernoulli,
-        Exponential as Exponential,
-        Family as Family,
-        Gaussian as Gaussian,
-        Poisson as Poisson,
-        as_family as as_family,
-    )
+    from clusterbandits.families import *  # noqa: F403
     from clusterbandits.generators import random_instance as random_instance
     from clusterbandits.instance import Instance as Instance
-    from clusterbandits.policies import *  # noqa: F403 - one line there registers a policy
+    from clusterbandits.policies import *  # noqa: F403
     from clusterbandits.report.regret_panel import save_regret_plot as save_regret_plot
     from clusterbandits.simulation import (
         Progress as Progress,
@@ -76,7 +69,6 @@ _HOMES = {
     ),
     "compiled": ("kernel",),
     "distributions": ("Beta", "Distribution", "Empirical", "Mixture", "Sampled", "TruncatedGaussian"),
-    "families": ("Bernoulli", "Exponential", "Family", "Gaussian", "Poisson", "as_family"),
     "generators": ("random_instance",),
     "instance": ("Instance",),
     "report.regret_panel": ("save_regret_plot",),
@@ -91,6 +83,8 @@ _HOMES = {
     "studies.run_study": ("run_study",),
     "studies.study_report": ("StudyReport",),
 }
+#: Packages with a registry: one line there exports a family or a policy.
+_OPEN = ("families", "policies")
 #: Public names of earlier versions, and what they are called now.
 _RENAMED = {"MachinesError": "WorkersError"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -98,25 +92,26 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for, so that ``--help`` never waits for Numba."""
-    if name in _HOMES or name in {"policies", "testing"}:
+    if name in {*_HOMES, *_OPEN, "testing"}:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _RENAMED:
         message = f"{__name__}.{name} is now called {__name__}.{_RENAMED[name]}."
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return __getattr__(_RENAMED[name])
     if name == "__all__":
-        return sorted([*_HOME_OF, *_policies()])
-    if name.startswith("_") or (name not in _HOME_OF and name not in _policies()):
+        return sorted([*_HOME_OF, *_registered()])
+    home = None if name.startswith("_") else _HOME_OF.get(name) or _registered().get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = importlib.import_module(f"{__name__}.{_HOME_OF.get(name, 'policies')}")
-    globals()[name] = getattr(home, name)
+    globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
     return globals()[name]
 
 
-def _policies() -> tuple[str, ...]:
-    """Return what the policies export: one line there registers a policy."""
-    return tuple(importlib.import_module(f"{__name__}.policies").PUBLIC)
+def _registered() -> dict[str, str]:
+    """Return the names that families and policies export, and their packages."""
+    packages = {home: importlib.import_module(f"{__name__}.{home}") for home in _OPEN}
+    return {name: home for home, package in packages.items() for name in package.PUBLIC}
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF, *_policies()})
+    return sorted({*globals(), *_HOME_OF, *_registered()})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import math
 import os
 import re
 import shutil
@@ -25,7 +26,8 @@ import platformdirs
 from clusterbandits.fingerprint import is_own, sources, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
 
     from numpy.typing import NDArray
 
@@ -35,6 +37,10 @@ F = TypeVar("F")
 
 #: Where kernels live; a module with ``@kernel`` outside these is a mistake.
 KERNEL_ROOMS = ("compiled.py", "families", "policies", "simulation")
+#: The lists that number families and formulas: they decide what is compiled.
+_REGISTRIES = {"families/__init__.py", "policies/__init__.py"}
+#: The checks of what users give: family files import them, kernels call none.
+_CHECKS = "validate.py"
 _IS_KERNEL = re.compile(r"^(@\w*kernel|def \w*kernel)\b", re.MULTILINE)
 
 
@@ -132,6 +138,27 @@ def specialise(function: Callable[..., object]) -> Callable[[F], F]:
     return cast("Callable[[F], F]", numba.extending.overload(function, jit_options=options, strict=False))
 
 
+def switch(function: Callable[..., object], files: Sequence[ModuleType]) -> None:
+    """Let kernels call ``function(name, law, …)``, which calls the function ``name`` of ``files[law.code]``.
+
+    When a caller is first compiled, the list must be complete. The call becomes a chain of comparisons; it
+    returns NaN for a number without such a function.
+    """
+
+    def pick(name: object, _law: object, *given: object) -> Callable[..., object] | None:
+        word = getattr(name, "literal_value", None)
+        if word is None:
+            return None  # Numba asks again with the text itself.
+        found = {f"f{code}": getattr(file, word) for code, file in enumerate(files) if hasattr(file, word)}
+        parameters = ", ".join(["law", *(f"p{i}" for i in range(len(given)))])
+        cases = [f"    if law.code == {key[1:]}:\n        return {key}({parameters})" for key in found]
+        scope: dict[str, Any] = {"nan": math.nan, **found}
+        exec("\n".join([f"def chain(name, {parameters}):", *cases, "    return nan"]), scope)
+        return cast("Callable[..., object]", scope["chain"])
+
+    specialise(function)(pick)
+
+
 def plain(function: F) -> F:
     """Return the Python function that a kernel was compiled from, for ``specialise`` to compile in place."""
     return cast("F", getattr(function, "py_func", function))
@@ -169,4 +196,5 @@ def source_key() -> str:
     """Return a hash of all that decides compiled code: kernels, what they import, and who compiles them."""
     texts = sources().texts
     rooms = [name for name in texts if name.partition("/")[0] in KERNEL_ROOMS]
-    return sources().hash([name for name in rooms if _IS_KERNEL.search(texts[name])], *versions().values())
+    kernels = [name for name in rooms if name in _REGISTRIES or _IS_KERNEL.search(texts[name])]
+    return sources().hash(kernels, *versions().values(), without={_CHECKS})

@@ -183,11 +183,12 @@ class Mixture(Distribution):
     kind = "mixture"
 
     def __init__(self, parts: Any, weights: Any = None) -> None:
-        self.parts: tuple[Distribution, ...] = tuple(parts) if is_list(parts) else ()
-        if not self.parts or not all(isinstance(part, Distribution) for part in self.parts):
+        given = list(parts) if is_list(parts) else []
+        self.parts = tuple(part for part in given if isinstance(part, Distribution))
+        if not self.parts or len(self.parts) < len(given):
             raise invalid("parts", "Mixture", "a list of distributions, at least one", parts)
-        given = [1.0] * len(self.parts) if weights is None else weights
-        shares = np.array([as_float(one) for one in given]) if is_list(given) else np.zeros(0)
+        wanted = [1.0] * len(self.parts) if weights is None else weights
+        shares = np.array([as_float(one) for one in wanted]) if is_list(wanted) else np.zeros(0)
         if shares.size != len(self.parts) or not (shares >= 0).all() or not 0 < shares.sum() < math.inf:
             allowed = f"{len(self.parts)} numbers of at least 0 with a positive sum"
             raise invalid("weights", "Mixture", allowed, weights)

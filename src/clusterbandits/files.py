@@ -114,13 +114,19 @@ def _unwritable(kind: str, path: Path, error: OSError) -> UnwritableFileError:
 
 def check_new_file(path: Path, parameter: str, owner: str) -> None:
     """Refuse a file that exists already, or one in a folder that does not."""
+    check_parent(path)
+    if path.exists():
+        raise invalid(parameter, owner, "a file that does not exist yet", str(path))
+
+
+def check_parent(path: Path) -> None:
+    """Refuse a file in a folder that does not exist."""
     try:
-        exists, has_folder = path.exists(), path.parent.is_dir()
+        path.exists()
+        there = path.parent.is_dir()
     except OSError as error:  # A path that is too long, for example.
         raise _unwritable("file", path, error) from None
-    if exists:
-        raise invalid(parameter, owner, "a file that does not exist yet", str(path))
-    if not has_folder:
+    if not there:
         raise UnwritableFileError(f"The folder '{path.parent}' must exist. Got no such folder instead.")
 
 

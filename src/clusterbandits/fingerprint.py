@@ -20,7 +20,7 @@ import numpy as np
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from importlib.resources.abc import Traversable
 
 #: Where a run begins: this module and everything of the package that it imports decide its bits.
@@ -49,13 +49,13 @@ class Sources:
             name: file.read_bytes().decode().replace("\r\n", "\n") for name, file in _modules(package, "")
         }
 
-    def imported_by(self, roots: Iterable[str]) -> set[str]:
+    def imported_by(self, roots: Iterable[str], without: Collection[str] = ()) -> set[str]:
         """Return modules and what they import, directly or not; imports for type checkers do not count."""
         found: set[str] = set()
         waiting = list(roots)
         while waiting:
             name = waiting.pop()
-            if name in self.texts and name not in found:
+            if name in self.texts and name not in found and name not in without:
                 found.add(name)
                 waiting += self._imports(name)
         return found
@@ -72,11 +72,11 @@ class Sources:
                 places = (f"{inside}.py", f"{inside}/__init__.py", f"{path}/__init__.py".lstrip("/"))
                 yield next((place for place in places if place in self.texts), name)
 
-    def hash(self, roots: Iterable[str], *others: str) -> str:
-        """Return a hash of modules, of all that they import, and of other texts."""
+    def hash(self, roots: Iterable[str], *others: str, without: Collection[str] = ()) -> str:
+        """Return a hash of modules, of all that they import (but for some), and of other texts."""
         digest = hashlib.sha256()
         for text in (
-            *(part for name in sorted(self.imported_by(roots)) for part in self._named(name)),
+            *(part for name in sorted(self.imported_by(roots, without)) for part in self._named(name)),
             *others,
         ):
             data = text.encode()

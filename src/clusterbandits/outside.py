@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import types
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterbandits.validate import Described, invalid
 from clusterbandits.wording import is_text
@@ -22,7 +22,7 @@ _DIGITS = 16
 _CONSTANTS = (bool, int, float, str, tuple, list, dict)
 
 
-def reference(thing: type | types.FunctionType) -> str:
+def reference(thing: Any) -> str:
     """Return the text by which ``load`` finds a class or a function again.
 
     Examples
@@ -65,7 +65,7 @@ def _imported(module: str) -> types.ModuleType:
     return importlib.import_module(module)
 
 
-def source_key(thing: type | types.FunctionType) -> str:
+def source_key(thing: Any) -> str:
     """Return a hash of the code that a class or function consists of, and of the modules it imports.
 
     Modules of the standard library and installed packages are left out, unless the code is in the same

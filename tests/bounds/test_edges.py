@@ -12,6 +12,7 @@ import pytest
 
 from clusterbandits import Bernoulli, Clusters, Instance, InvalidInputError, RegretBound, regret_bound
 from clusterbandits.bounds.view import evidence_table, pull_table
+from clusterbandits.families import FAMILIES
 from clusterbandits.serial import to_json
 from tests.families import exact
 
@@ -55,7 +56,7 @@ def test_a_certain_best_arm_costs_nothing_per_log() -> None:
         assert bound.saving == 0
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "poisson", "exponential", "gaussian"])
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("width", [0.0, 1e-12, 1e-10, 5e-10, 1.0])
 def test_tiny_means(family: str, width: float) -> None:
     bound = regret_bound(Instance([[1e-10, 2e-10], [1e-9]], family=family), Clusters([2, 1], width))

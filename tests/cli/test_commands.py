@@ -62,7 +62,9 @@ def test_one_width_serves_all_and_spans_are_the_default(capsys: pytest.CaptureFi
         assert [part["width"] for part in data["clusters"]] == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "gaussian:sigma=0.5", "poisson", "exponential:shape=2"])
+@pytest.mark.parametrize(
+    "family", ["gaussian", "gaussian:sigma=0.5", "poisson", "exponential:shape=2", "negative-binomial"]
+)
 def test_bound_for_every_family(capsys: pytest.CaptureFixture[str], family: str) -> None:
     code, out, _ = call(capsys, "bound", "1,2; 3", "--family", family, "--json")
     assert code == 0
@@ -149,7 +151,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["bound", "0.1; 0.3", "--widths", "1,2,3"], "one for each of the 2 clusters. Got 3 widths instead."),
         (
             ["bound", "0.1; 0.3", "--family", "beta"],
-            "must be one of bernoulli, gaussian, poisson, exponential.",
+            "must be one of bernoulli, gaussian, poisson, exponential, negative-binomial.",
         ),
         (["bound", "0.1; 0.3", "--horizon", "0"], "must be a whole number of at least 1. Got 0.0 instead."),
         (

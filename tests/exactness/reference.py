@@ -16,10 +16,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
-#: Indices this close to the largest, relative to it, are tied; exponential ones pass on the rounding of f.
-TIES = {"bernoulli": 1e-13, "gaussian": 1e-13, "poisson": 1e-13, "exponential": 5e-13}
+#: Indices this close to the largest, relative to it, are tied; some grow as exp(f), with its rounding.
+TIES = {
+    "bernoulli": 1e-13,
+    "gaussian": 1e-13,
+    "poisson": 1e-13,
+    "exponential": 5e-13,
+    "negative-binomial": 5e-13,
+}
 #: No mean is larger.
-TOPS = {"bernoulli": 1.0, "gaussian": 1e100, "poisson": 1e100, "exponential": 1e100}
+TOPS = {
+    "bernoulli": 1.0,
+    "gaussian": 1e100,
+    "poisson": 1e100,
+    "exponential": 1e100,
+    "negative-binomial": 1e100,
+}
 #: A little more than the relative error of a rounded number.
 ROUNDING = 3e-16
 
@@ -73,17 +85,27 @@ def exponential(x: float, y: float) -> tuple[float, float]:
     return relative_entropy(1.0, x / y, -gap / y), gap / y / y
 
 
+def negative_binomial(x: float, y: float) -> tuple[float, float]:
+    """d(x, y) of shape 1, from that of Bernoulli arms with chances x/(1 + x) and y/(1 + y), and its slope."""
+    gap = y - x
+    p, q, apart = x / (1.0 + x), y / (1.0 + y), gap / (1.0 + x) / (1.0 + y)
+    both = relative_entropy(p, q, apart) + relative_entropy(1.0 / (1.0 + x), 1.0 / (1.0 + y), -apart)
+    return (1.0 + x) * both, gap / y / (1.0 + y)
+
+
 FAMILIES: dict[str, Divergence] = {
     "bernoulli": bernoulli,
     "gaussian": gaussian,
     "poisson": poisson,
     "exponential": exponential,
+    "negative-binomial": negative_binomial,
 }
 VARIANCES: dict[str, Callable[[float], float]] = {
     "bernoulli": lambda m: m * (1.0 - m),
     "gaussian": lambda _: 1.0,
     "poisson": lambda m: m,
     "exponential": lambda m: m * m,
+    "negative-binomial": lambda m: m + m * m,
 }
 
 

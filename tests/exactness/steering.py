@@ -27,6 +27,7 @@ NATURAL_GAPS: dict[str, Callable[[float, float], float]] = {
     "gaussian": lambda z, y: y - z,
     "poisson": lambda z, y: math.log1p((y - z) / z),
     "exponential": lambda z, y: (y - z) / z / y,
+    "negative-binomial": lambda z, y: math.log1p((y - z) / z / (1.0 + y)),
 }
 
 

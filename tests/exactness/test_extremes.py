@@ -12,13 +12,20 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.families.law import natural_gap
 
-FAMILIES = ["bernoulli", "gaussian:sigma=0.5", "poisson", "exponential:shape=2.5"]
+FAMILIES = [
+    "bernoulli",
+    "gaussian:sigma=0.5",
+    "poisson",
+    "exponential:shape=2.5",
+    "negative-binomial:shape=2.5",
+]
 #: θ(y) for mean y.
 NATURAL = {
     "bernoulli": lambda y: mpmath.log(y / (1 - y)),
     "gaussian": lambda y: 4 * y,
     "poisson": mpmath.log,
     "exponential": lambda y: mpmath.mpf("-2.5") / y,
+    "negative-binomial": lambda y: mpmath.log(y / (y + mpmath.mpf("2.5"))),
 }
 
 
@@ -66,6 +73,11 @@ CONTRADICTIONS = [
     ("poisson", 1e90, [(1, 0), (1, 1e95), (1000, 5)]),
     ("exponential:shape=0.001", 1e99, [(1, 4.24), (1, 0.81)]),
     ("exponential:shape=3", 4.7e88, [(1, 1e-4), (13, 1e90), (1, 1e-90)]),
+    ("negative-binomial", 0.1, [(4e14, 4e14), (4e14, 2e15)]),
+    ("negative-binomial", 1e90, [(1, 0), (1, 1e95), (1000, 5)]),
+    ("negative-binomial:shape=0.001", 1e99, [(1, 4), (1, 0)]),
+    ("negative-binomial:shape=0.001", 0.1, [(1, 0), (1, 1000)]),
+    ("negative-binomial:shape=1e6", 0.1, [(1000, 0), (1, 1000)]),
 ]
 ASK = """
 import clusterbandits as cb

@@ -11,7 +11,7 @@ import clusterbandits as cb
 from tests.exactness.problems import KINDS, PAPER, Problem, random_problem
 
 SETTINGS = list(product((0.0, 5.0), (1, 50)))
-OTHERS = ["poisson", "exponential", "exponential:shape=2.5"]
+OTHERS = ["poisson", "exponential", "exponential:shape=2.5", "negative-binomial"]
 
 
 @pytest.mark.parametrize("problem", PAPER, ids=lambda problem: problem.name)

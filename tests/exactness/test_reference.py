@@ -28,12 +28,14 @@ EXACT: dict[str, Callable[[Number, Number], Number]] = {
     "gaussian": lambda x, y: (x - y) ** 2 / 2,
     "poisson": lambda x, y: y - x + xlog(x, y),
     "exponential": lambda x, y: x / y - 1 - mpmath.log(x / y),
+    "negative-binomial": lambda x, y: xlog(x, y) - xlog(1 + x, 1 + y),
 }
 SLOPES: dict[str, Callable[[Number, Number], Number]] = {
     "bernoulli": lambda x, y: (1 - x) / (1 - y) - x / y,
     "gaussian": lambda x, y: y - x,
     "poisson": lambda x, y: 1 - x / y,
     "exponential": lambda x, y: 1 / y - x / y**2,
+    "negative-binomial": lambda x, y: (y - x) / (y + y**2),
 }
 
 
@@ -66,8 +68,9 @@ def room_for_rounding(
     cluster, width = width_around(policy, arm)
     if policy.family == "gaussian":
         return 2e-15 * max(abs(value), *(abs(means[j]) for j in cluster), width if width < INF else 0.0)
-    # An exponential arm's index grows as exp(f/t), which passes on the rounding of f.
-    growth = f / (policy.weight * min(pulls[j] for j in cluster)) if policy.family == "exponential" else 0.0
+    # These indices grow as exp(f/t), which amplifies the rounding of f.
+    steep = policy.family in ("exponential", "negative-binomial")
+    growth = f / (policy.weight * min(pulls[j] for j in cluster)) if steep else 0.0
     return min(2e-15 + 6e-16 * growth, 1e-13) * value
 
 
@@ -93,7 +96,7 @@ def random_mean(family: str, rng: Random) -> float:
         tiny = 10 ** rng.uniform(-8, -1)
         return rng.choice([0.0, 1.0, rng.random(), rng.uniform(0.4, 0.45), tiny, 1 - tiny])
     mean = rng.choice([rng.random(), rng.uniform(5, 5.1), 10 ** rng.uniform(-6, 6)])
-    return 0.0 if family == "poisson" and rng.random() < 0.2 else mean
+    return 0.0 if family in ("poisson", "negative-binomial") and rng.random() < 0.2 else mean
 
 
 def random_state(family: str, rng: Random) -> tuple[Reference, list[int], list[float], int]:
@@ -182,6 +185,8 @@ def naive(family: str, x: float, y: float) -> float:
         return y - x + x * math.log(x / y)
     if family == "exponential":
         return x / y - 1 - math.log(x / y)
+    if family == "negative-binomial":
+        return x * math.log(x / y) - (1 + x) * math.log((1 + x) / (1 + y))
     return x * math.log(x / y) + (1 - x) * math.log((1 - x) / (1 - y)) if y < 1 else INF
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import clusterbandits as cb
+from clusterbandits.families import FAMILIES
 from tests.exactness.problems import PAPER, Floats, Problem, random_problem
 from tests.exactness.rivals import RIVALS, Rival, Seen
 from tests.exactness.steering import STEERED
@@ -17,8 +18,9 @@ from tests.exactness.twolevel import TWO_LEVEL
 
 ALL = RIVALS | TWO_LEVEL | STEERED
 NAMES = [name for name in ALL if name != "clus-ucb"]
-PLAIN = ("bernoulli", "gaussian", "poisson", "exponential")
-WEIGHTED = ("bernoulli", "gaussian:sigma=0.5", "poisson", "exponential:shape=2.5")
+PLAIN = tuple(FAMILIES)
+#: The references know negative binomial rewards of shape 1.
+WEIGHTED = ("bernoulli", "gaussian:sigma=0.5", "poisson", "exponential:shape=2.5", "negative-binomial")
 INDEX = {"clus-ucb", "clus-ucb-hedged", "ckl-ucb", "clus-opt"}
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [

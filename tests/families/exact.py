@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from clusterbandits import Bernoulli, Exponential, Family, Gaussian, Poisson
+from clusterbandits import Bernoulli, Exponential, Family, Gaussian, NegativeBinomial, Poisson
 
 mpmath.mp.dps = 60
 Number = Any
@@ -27,6 +27,9 @@ FAMILIES: tuple[Family, ...] = (
     Poisson(),
     Exponential(),
     Exponential(shape=3.5),
+    NegativeBinomial(),
+    NegativeBinomial(shape=0.2),
+    NegativeBinomial(shape=40.0),
 )
 
 
@@ -45,12 +48,16 @@ _DIVERGENCES: dict[str, Formula] = {
     "gaussian": lambda f, p, q: (p - q) ** 2 / (2 * mpmath.mpf(f.sigma) ** 2),
     "poisson": lambda _, p, q: mpmath.inf if q == 0 else q - p + _xlog(p, p / q),
     "exponential": lambda f, p, q: mpmath.mpf(f.shape) * (p / q - 1 - mpmath.log(p / q)),
+    "negative-binomial": lambda f, p, q: (
+        mpmath.inf if q == 0 else _xlog(p, p / q) - _xlog(p + f.shape, (p + f.shape) / (q + f.shape))
+    ),
 }
 _SLOPES: dict[str, Formula] = {
     "bernoulli": lambda _, p, q: (1 - p) / (1 - q) - p / q,
     "gaussian": lambda f, p, q: (q - p) / mpmath.mpf(f.sigma) ** 2,
     "poisson": lambda _, p, q: 1 - p / q,
     "exponential": lambda f, p, q: mpmath.mpf(f.shape) * (q - p) / q**2,
+    "negative-binomial": lambda f, p, q: (q - p) / (q + q**2 / mpmath.mpf(f.shape)),
 }
 #: The law of the total of n rewards of mean m, as scipy knows it.
 _TOTALS: dict[str, Callable[[Any, float, int], Any]] = {
@@ -58,6 +65,7 @@ _TOTALS: dict[str, Callable[[Any, float, int], Any]] = {
     "gaussian": lambda f, m, n: stats.norm(n * m, f.sigma * np.sqrt(n)),
     "poisson": lambda _, m, n: stats.poisson(n * m),
     "exponential": lambda f, m, n: stats.gamma(f.shape * n, scale=m / f.shape),
+    "negative-binomial": lambda f, m, n: stats.nbinom(f.shape * n, f.shape / (f.shape + m)),
 }
 _TINY = mpmath.mpf(10) ** -100_000
 #: Points beyond the upper and the lower root from x at a level.
@@ -72,6 +80,10 @@ _BEYOND: dict[str, Callable[[Any, float, float], tuple[Number, Number]]] = {
         mpmath.mpf(x) * mpmath.exp(level / f.shape + 2),
         mpmath.mpf(x) / (4 + 2 * level / f.shape),
     ),
+    "negative-binomial": lambda f, x, level: (
+        (mpmath.mpf(x) + f.shape) * mpmath.exp(4 + 2 * level / f.shape),
+        0.0 if x == 0 else x * _TINY,
+    ),
 }
 #: The limits of the lower and of the upper root for large levels.
 ENDS = {
@@ -79,6 +91,7 @@ ENDS = {
     "gaussian": (-np.inf, 1e100),
     "poisson": (0.0, 1e100),
     "exponential": (0.0, 1e100),
+    "negative-binomial": (0.0, 1e100),
 }
 #: Where random means are drawn from.
 RANGE = {
@@ -86,6 +99,7 @@ RANGE = {
     "gaussian": (-5.0, 5.0),
     "poisson": (0.01, 20.0),
     "exponential": (0.01, 20.0),
+    "negative-binomial": (0.01, 20.0),
 }
 
 
@@ -132,8 +146,9 @@ def root(family: Family, x: float, level: float, end: Number) -> Number:
     """Bisect from x towards an end whose divergence is above the level."""
     inside, outside = mpmath.mpf(x), mpmath.mpf(end)
     for _ in range(1000):
-        wide = inside > 0 and outside > 0 and max(inside / outside, outside / inside) > 4
-        middle = mpmath.sqrt(inside * outside) if wide else (inside + outside) / 2
+        start = inside or mpmath.mpf("1e-40")
+        wide = start > 0 and outside > 0 and max(start / outside, outside / start) > 4
+        middle = mpmath.sqrt(start * outside) if wide else (inside + outside) / 2
         if divergence(family, x, middle) <= level:
             inside = middle
         else:

@@ -102,6 +102,8 @@ def test_kernels_live_where_the_cache_key_looks() -> None:
     [
         ("compiled.py", True),
         ("families/poisson.py", True),
+        ("families/__init__.py", True),
+        ("validate.py", False),
         ("simulation/loop.py", True),
         ("policies/index/state.py", True),
         ("policies/kl_ucb.py", False),

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from clusterbandits import Bernoulli, Exponential, Family, Gaussian, InvalidInputError, Poisson
+from clusterbandits.families import FAMILIES
 from tests.families import exact
 
 EACH = pytest.mark.parametrize("family", exact.FAMILIES, ids=lambda family: family.spec)
-ONE_OF_EACH: list[Family] = [Bernoulli(), Gaussian(), Poisson(), Exponential()]
+ONE_OF_EACH: list[Family] = [kind() for kind in FAMILIES.values()]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "clus-ucb": cb.ClusUCB,
     "plain leader": partial(cb.ClusUCB, leader="plain"),
 }
-FAMILIES = ["bernoulli", "gaussian", "poisson", "exponential"]
+FAMILIES = list(cb.families.FAMILIES)
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
 EACH_FAMILY = pytest.mark.parametrize("family", FAMILIES)
 

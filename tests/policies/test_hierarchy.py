@@ -68,7 +68,9 @@ def test_draws_can_respect_widths() -> None:
     assert np.ptp(free, axis=1).max() > 0.2
 
 
-@pytest.mark.parametrize("family", ["gaussian:sigma=0.5", "poisson", "exponential:shape=2"])
+@pytest.mark.parametrize(
+    "family", ["gaussian:sigma=0.5", "poisson", "exponential:shape=2", "negative-binomial:shape=2"]
+)
 def test_other_families_draw_around_their_means(family: str) -> None:
     _, draws = asked(told(family), 4000)
     means = np.array(TOTALS) / np.array(PULLS)
@@ -86,6 +88,8 @@ def test_other_families_draw_around_their_means(family: str) -> None:
         ("poisson", lambda u, t, s: u**s * math.exp(-t * u)),
         ("exponential:shape=2", lambda u, t, s: u ** (-2 * t - 1) * math.exp(-2 * s / u)),
         ("gaussian:sigma=0.5", lambda u, t, s: math.exp(4 * (s * u - t * u * u / 2))),
+        ("negative-binomial:shape=2", lambda u, t, s: u**s * (u + 2) ** (-s - 2 * t - 1)),
+        ("negative-binomial:shape=30", lambda u, t, s: (u / (u + 30)) ** s * (1 + u / 30) ** (-30 * t - 1)),
     ],
 )
 def test_likelihoods_are_ratios_of_integrals(family: str, density: Any) -> None:

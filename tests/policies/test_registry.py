@@ -69,7 +69,10 @@ def test_the_spec_makes_the_same_policy(name: str, a: float, refresh: int, leade
     assert eval(repr(policy), NAMES).to_json() == policy.to_json()
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "gaussian:sigma=0.1", "poisson", "exponential:shape=3"])
+@pytest.mark.parametrize(
+    "family",
+    ["bernoulli", "gaussian:sigma=0.1", "poisson", "exponential:shape=3", "negative-binomial:shape=3"],
+)
 def test_repr_makes_the_same_policy(family: str) -> None:
     clusters = cb.Clusters([2, 1], widths=[0.5, math.inf])
     policy = cb.ClusUCB(clusters, refresh=5, family=family, label="it's")

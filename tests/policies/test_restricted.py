@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
 import clusterbandits as cb
-from clusterbandits.families.posterior import Density
+from clusterbandits.families import FAMILIES
+from clusterbandits.families.posterior import Density, strength
 from clusterbandits.policies.protocol import kernels_for_python
 from clusterbandits.policies.restricted.mass import log_mass
 
@@ -90,16 +91,29 @@ def test_draws_equal_rejection(shape: Any, size: int, width: float) -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("family", ["gaussian:sigma=0.5", "poisson", "exponential", "exponential:shape=3"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        "gaussian:sigma=0.5",
+        "poisson",
+        "exponential",
+        "exponential:shape=3",
+        "negative-binomial",
+        "negative-binomial:shape=0.2",
+    ],
+)
 def test_other_families_equal_rejection(family: str) -> None:
     pulls, totals, width = [3, 6, 10], [2.0, 5.0, 7.0], 0.2
     s, t = np.array(totals), np.array(pulls)
     rng = np.random.default_rng(5)
-    shape = 3.0 if "shape" in family else 1.0
+    shape = float(family.partition("shape=")[2] or 1.0)
     samplers: dict[str, Any] = {
         "gaussian": lambda n: rng.normal(s / t, 0.5 / np.sqrt(t), (n, 3)),
         "poisson": lambda n: rng.gamma(s + 1, 1 / t, (n, 3)),
         "exponential": lambda n: shape * s / rng.gamma(shape * t, 1.0, (n, 3)),
+        "negative-binomial": lambda n: (
+            shape * rng.gamma(s + 1, 1.0, (n, 3)) / rng.gamma(shape * t, 1.0, (n, 3))
+        ),
     }
     expected = by_rejection(samplers[family.partition(":")[0]], width, 3000)
     found = drawn(pulls, totals, width, 3000, family)
@@ -157,13 +171,17 @@ def test_width_0_pools() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("family", ["gaussian", "poisson", "exponential:shape=0.5"])
+@pytest.mark.parametrize(
+    "family", ["gaussian", "poisson", "exponential:shape=0.5", "negative-binomial:shape=0.5"]
+)
 def test_width_0_pools_in_every_family(family: str) -> None:
     found = drawn([5, 20, 9], [2.0, 11.0, 3.0], 0.0, 3000, family)[:, 0]
     laws = {
         "gaussian": stats.norm(16 / 34, 34**-0.5),
         "poisson": stats.gamma(17, scale=1 / 34),
         "exponential:shape=0.5": stats.invgamma(17 + 2, scale=8),
+        # Three priors 1/(u + r): one more than the posterior of one arm has, twice.
+        "negative-binomial:shape=0.5": stats.betaprime(17, 17 + 2, scale=0.5),
     }
     assert stats.kstest(found, laws[family].cdf).pvalue > SMALLEST_P
 
@@ -196,14 +214,17 @@ def test_contradicted_widths_pin_the_means() -> None:
     assert np.ptp(found, axis=1).min() > 0.0999
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "gaussian", "poisson", "exponential"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_no_failure_on_random_states(family: str) -> None:
     """A hundred thousand clusters: any number of pulls, any spread and width, rewards 0 and 1."""
     rng = np.random.default_rng(23)
     sizes = rng.integers(2, 11, 1000)
     widths = 10 ** rng.uniform(-4, 0.3, sizes.size)
     policy = cb.ClusTS(cb.Clusters(sizes.tolist(), widths=widths.tolist()), family=family, alarm="ignore")
-    arms, turns = int(sizes.sum()), {"bernoulli": 100, "exponential": 1}.get(family, 10)
+    arms, turns = (
+        int(sizes.sum()),
+        {"bernoulli": 100, "exponential": 1, "negative-binomial": 1}.get(family, 10),
+    )
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     kernels = kernels_for_python(type(policy._live))
     for _ in range(turns):
@@ -259,3 +280,22 @@ def test_masses_of_exponential_means(shape: float, low: float, high: float) -> N
             exact = mpmath.log(part * scale ** (1 - force) * mpmath.exp(force) * mode**force)
         of = Density(cb.as_family(f"exponential:shape={shape}").law, float(strength), float(mode))
         assert log_mass(of, low, high) == pytest.approx(float(exact), abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [0.01, 0.5, 1.0, 30.0, 1e5])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1e-3), (0.0, 1e3), (0.4, 0.41), (5.0, 50.0), (1e3, 1e6)])
+@pytest.mark.parametrize(("pulls", "total"), [(1.0, 0.0), (1.0, 3.0), (20.0, 11.0), (2.25, 0.7)])
+def test_masses_of_negative_binomial_means(
+    shape: float, low: float, high: float, pulls: float, total: float
+) -> None:
+    """Between two means lies the part of a Beta function of which u / (u + r) is the argument."""
+    law = cb.NegativeBinomial(shape).law
+    of = Density(law, strength(law, pulls), total / strength(law, pulls))
+    with mpmath.workdps(60):
+        r, s, t = mpmath.mpf(shape), mpmath.mpf(total), mpmath.mpf(pulls)
+        ends = [mpmath.mpf(u) / (mpmath.mpf(u) + r) for u in (low, high)]
+        part = r ** (-r * t) * mpmath.betainc(s + 1, r * t, *ends)
+        mode = s / (t + 1 / r)
+        top = mode**s * (mode + r) ** (-s - r * t - 1)
+        exact = mpmath.log(part / top)
+    assert log_mass(of, low, high) == pytest.approx(float(exact), abs=1e-6)

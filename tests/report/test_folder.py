@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from clusterbandits import UnwritableFileError
-from clusterbandits.report.folder import write_folder
-from clusterbandits.report.page import Page, Section
+from clusterbandits.report.page import Page, Section, write_folder
 from clusterbandits.report.ratio_panel import ratio_panel
 
 FRAME = pd.DataFrame({"instance": ["a, b", 'é "c"'], "regret": [0.1, 1e-17]})

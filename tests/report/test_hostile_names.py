@@ -19,8 +19,7 @@ from markdown_it import MarkdownIt
 import clusterbandits as cb
 from clusterbandits.bounds.view import evidence_table, pull_table
 from clusterbandits.report.arms_panel import ArmsGroup, arms_panel
-from clusterbandits.report.folder import write_folder
-from clusterbandits.report.page import Card, Page, Section, render_page
+from clusterbandits.report.page import Card, Page, Section, render_page, write_folder
 from clusterbandits.report.picture import Picture, inline_svg
 from clusterbandits.report.pulls_panel import pulls_panel
 from clusterbandits.report.ratio_panel import ratio_panel

@@ -39,7 +39,7 @@ def test_problems_in_which_the_base_pays_nothing_have_no_ratio() -> None:
     nothing = {"kl-ucb": np.zeros(3), "clus-ucb": np.ones(3)}
     assert ratio_rows(nothing, "kl-ucb") == ()
     assert [row.instances for row in ratio_rows(PAID, "mine")] == [4, 4]
-    with pytest.raises(InvalidInputError, match="where the base pays"):
+    with pytest.raises(InvalidInputError, match="the base with some regret"):
         ratio_panel(nothing, "kl-ucb", name="x")
     with pytest.raises(InvalidInputError, match="those of two policies"):
         ratio_panel({"kl-ucb": np.ones(3)}, "kl-ucb", name="x")

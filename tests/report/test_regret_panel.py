@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from clusterbandits import Clusters, Instance, InvalidInputError, regret_bound
+from clusterbandits.policies import POLICIES
 from clusterbandits.report.regret_panel import regret_panel, regret_view
 from clusterbandits.simulation.results import Result
 from tests.report.drawn import axes_of, words
@@ -96,6 +97,12 @@ def test_steep_bounds_leave_the_picture_and_curves_do_not() -> None:
     highest = max(result.band(label)[1].max() for label in result.labels)
     assert regret_view(result, steep).lines[0].regret.max() > 100 * highest
     assert highest < axes.get_ylim()[1] < 2 * highest
+
+
+def test_sixty_policies_are_told_apart() -> None:
+    result = made((*POLICIES, *(f"outside-{n}" for n in range(60 - len(POLICIES)))), runs=2)
+    lines = axes_of(regret_panel, result).get_lines()
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 60
 
 
 def test_a_linear_axis_begins_at_nothing() -> None:

@@ -92,7 +92,7 @@ def test_what_is_no_list_of_rounds_is_refused(wrong: object) -> None:
         rounds(100, wrong)
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "gaussian", "poisson", "exponential"])
+@pytest.mark.parametrize("family", cb.families.FAMILIES)
 def test_dense_checkpoints_tell_the_same_story_as_sparse_ones(family: str) -> None:
     """Every round up to 2000 is written down, most of them in the middle of a hold."""
     instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]], family=family)
@@ -114,7 +114,7 @@ def test_pulls_add_up_and_never_fall(paired: bool) -> None:
 
 
 @pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize("family", ["bernoulli", "poisson", "exponential"])
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "exponential", "negative-binomial"])
 def test_a_longer_horizon_begins_like_a_shorter_one(family: str, paired: bool) -> None:
     """A hold cut short by the horizon has the same pulls; only what follows would be drawn otherwise."""
     instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]], family=family)

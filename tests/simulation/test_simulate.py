@@ -27,7 +27,14 @@ from clusterbandits.simulation.loop import OUT_OF_TAPE, Record, Rewards, Rules, 
 CLUSTERED = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
 EASY = cb.Instance([[0.2], [0.8]])
 BOTH = ["kl-ucb", "clus-ucb"]
-FAMILIES = ["bernoulli", "gaussian:sigma=0.5", "poisson", "exponential", "exponential:shape=3"]
+FAMILIES = [
+    "bernoulli",
+    "gaussian:sigma=0.5",
+    "poisson",
+    "exponential",
+    "exponential:shape=3",
+    "negative-binomial",
+]
 loosely: Any = cb.simulate
 
 
@@ -357,6 +364,7 @@ LONG = {
     "figure 2": figure(2).instance,
     "poisson": cb.Instance([[0.5, 0.6], [1.0, 2.0]], family="poisson"),
     "exponential": cb.Instance([[0.5, 0.6], [1.0, 2.0]], family="exponential"),
+    "negative-binomial": cb.Instance([[0.5, 0.6], [1.0, 2.0]], family="negative-binomial"),
 }
 
 
@@ -381,6 +389,7 @@ LAWS = {
     "figure 8": (figure(8).instance, figure(8).widths[0]),
     "poisson": (cb.Instance([[0.5, 1.0], [1.5, 2.0]], family="poisson"), (0.5, 0.6)),
     "exponential": (cb.Instance([[0.5, 1.0], [1.5, 2.0]], family="exponential"), (0.5, 0.6)),
+    "negative-binomial": (cb.Instance([[0.5, 1.0], [1.5, 2.0]], family="negative-binomial"), (0.5, 0.6)),
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import clusterbandits as cb
+from clusterbandits.families import FAMILIES
 
 pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
 
@@ -28,6 +29,7 @@ def rewards(family: str, columns: int, seed: int = 0) -> NDArray[np.float64]:
         "gaussian": generator.normal(means, 1.0, shape),
         "poisson": generator.poisson(means, shape),
         "exponential": generator.exponential(means, shape),
+        "negative-binomial": generator.geometric(np.broadcast_to(1.0 / (1.0 + means), shape)) - 1,
     }
     return drawn[family].astype(np.float64)
 
@@ -57,7 +59,7 @@ def asked(policy: cb.Policy, tape: NDArray[np.float64], horizon: int) -> list[in
     return path
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "gaussian", "poisson", "exponential"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_played_as_asked_round_by_round(family: str) -> None:
     tape = rewards(family, 500)
     for policy in policies(family):
@@ -67,7 +69,7 @@ def test_played_as_asked_round_by_round(family: str) -> None:
         assert path.tolist() == asked(policy, tape, 500), policy
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "gaussian", "poisson", "exponential"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_holding_changes_nothing(family: str) -> None:
     for seed in range(3):
         tape = rewards(family, 6000, seed)

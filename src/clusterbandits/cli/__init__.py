@@ -1,1 +1,1 @@
-"""The front door: thin commands over the rooms behind it."""
+"""The command line: thin commands over the other packages."""

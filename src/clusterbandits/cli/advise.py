@@ -1,4 +1,4 @@
-"""``clusterbandits advise``: from a history to safe widths, a policy, and what it saves."""
+"""``clusterbandits advise``: from a history to safe widths, a policy, and the regret that it saves."""
 
 import shlex
 from pathlib import Path
@@ -14,14 +14,16 @@ def advise(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A CSV file: arm, group, trials, successes; or arm, group, reward, one row an event.",
+            help="A CSV file: arm, group, trials, successes; or arm, group, reward, one row per event.",
         ),
     ],
-    horizon: Annotated[float, typer.Option(help="How many rounds lie ahead.")] = 1e5,
-    confidence: Annotated[float, typer.Option(help="That all widths are wide enough.")] = 0.95,
+    horizon: Annotated[float, typer.Option(help="Number of rounds ahead.")] = 1e5,
+    confidence: Annotated[float, typer.Option(help="Confidence that all widths are wide enough.")] = 0.95,
     runs: Annotated[
         int | None,
-        typer.Option(help="Runs, and plausible worlds, 19 at least. Default: 32, fewer for over 200 arms."),
+        typer.Option(
+            help="Runs, and plausible sets of means: at least 19. Default: 32, fewer for over 200 arms."
+        ),
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,
@@ -35,7 +37,7 @@ def advise(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Tell which widths a history makes safe, what they save, and which policy to take."""
+    """Recommend widths and a policy for a history of trials, and estimate the regret that they save."""
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.files import check_new_file, whole_file
     from clusterbandits.serial import to_json

@@ -27,7 +27,9 @@ Widths = Annotated[
 ]
 Family = Annotated[
     str | None,
-    typer.Option(help="bernoulli, gaussian[:sigma=S], poisson or exponential[:shape=R]."),
+    typer.Option(
+        help="bernoulli, gaussian[:sigma=S], poisson, exponential[:shape=R] or negative-binomial[:shape=R]."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Workers = Annotated[int | None, typer.Option(help="Threads. Default: one per core.")]
@@ -72,7 +74,7 @@ def interruptible(sentence: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def chosen_executor(dask: str | None, workers: int | None = None) -> Iterator[Executor | None]:
+def executor_at(dask: str | None, workers: int | None = None) -> Iterator[Executor | None]:
     """Yield an executor on the Dask cluster at an address, or None without an address.
 
     ``workers``, the threads of this machine, must then be None.

@@ -63,18 +63,10 @@ def policies_markdown() -> str:
     from clusterbandits.policies.registry import catalogue
     from clusterbandits.tables import Markdown, Table, markdown_table
 
-    questions = {
-        "widths": "uses widths?",
-        "horizon": "must know the horizon?",
-        "random": "draws at random?",
-    }
-    rows = (
-        (
-            *(Markdown(f"`{row[key]}`") for key in ("policy", "class")),
-            *("yes" if row[key] else "no" for key in questions),
-            row["guarantee"],
-            row["reference"],
-        )
-        for row in catalogue()
-    )
+    questions = {"widths": "uses widths?", "horizon": "must know the horizon?", "random": "draws at random?"}
+    rows = []
+    for row in catalogue():
+        names = (Markdown(f"`{row[key]}`") for key in ("policy", "class"))
+        answers = ("yes" if row[key] else "no" for key in questions)
+        rows.append((*names, *answers, row["guarantee"], row["reference"]))
     return markdown_table(Table(("name", "class", *questions.values(), "regret", "reference"), tuple(rows)))

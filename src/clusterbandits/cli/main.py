@@ -1,4 +1,4 @@
-"""The front door: ``clusterbandits COMMAND``. Commands import what they need only when they run."""
+"""``clusterbandits COMMAND``. Commands import what they need only when they run."""
 
 from __future__ import annotations
 

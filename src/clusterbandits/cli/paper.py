@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.common import Dask, Json, Seed, chosen_executor, interruptible, show
+from clusterbandits.cli.common import Dask, Json, Seed, executor_at, interruptible, show
 
 if TYPE_CHECKING:
     from clusterbandits.paper.reproduce import Reproduction
@@ -14,25 +14,26 @@ if TYPE_CHECKING:
 
 def paper(
     figure: Annotated[
-        list[int] | None, typer.Option(help="Only this figure, 1 to 8; may be given again. Default: all.")
+        list[int] | None, typer.Option(help="Only this figure, 1 to 8; can be repeated. Default: all.")
     ] = None,
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
-    horizon: Annotated[float, typer.Option(help="Rounds of every run.")] = 1e6,
+    horizon: Annotated[float, typer.Option(help="Rounds per run.")] = 1e6,
     a: Annotated[float, typer.Option(help="Weight of log log n in every threshold; the paper's is 5.")] = 0.0,
-    refresh: Annotated[
-        int, typer.Option(help="Rounds between two looks at the indices; the paper's is 50.")
-    ] = 1,
+    refresh: Annotated[int, typer.Option(help="Rounds between two choices of an arm; the paper has 50.")] = 1,
     seed: Seed = 0,
-    out: Annotated[Path, typer.Option(help="The folder of the report; go on from what it has.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder of the report; finished runs in it are reused.")] = Path(
         "report"
     ),
     beyond: Annotated[
-        bool, typer.Option("--beyond", help="Also 10,000 times as many rounds, with every policy that can.")
+        bool,
+        typer.Option(
+            "--beyond", help="Also 10,000 times as many rounds, with every policy that skips ahead."
+        ),
     ] = False,
     dask: Dask = None,
     json: Json = False,
 ) -> None:
-    """Play the paper's figures, put its claims to the test, and write a report that opens in any browser."""
+    """Reproduce the paper's figures, test its claims, and write a report that opens in any browser."""
     from clusterbandits.cli.progress_bar import campaign_bar
     from clusterbandits.paper.report import tally
     from clusterbandits.paper.reproduce import reproduce
@@ -44,7 +45,7 @@ def paper(
     rounds = whole("horizon", "paper", horizon, least=100)
     settings = PaperSettings(figure or (), runs, rounds, a, refresh, seed, beyond)
     kept = f"finished runs are kept in '{out}'; call again to go on."
-    with interruptible(kept), chosen_executor(dask) as executor, campaign_bar() as listener:
+    with interruptible(kept), executor_at(dask) as executor, campaign_bar() as listener:
         found = reproduce(settings, out, listener, executor=executor)
     if json:
         show(to_json(_plain(found), indent=2))

@@ -1,4 +1,4 @@
-"""``clusterbandits replay``: what policies would have earned, from a log."""
+"""``clusterbandits replay``: estimate from a log what policies would have earned."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ def replay(
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; may be given again. Default: kl-ucb."),
+        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; can be repeated. Default: kl-ucb."),
     ] = None,
     widths: Annotated[
         str | None,
@@ -26,15 +26,17 @@ def replay(
         ),
     ] = None,
     rounds: Annotated[
-        float | None, typer.Option(help="Rounds of an episode. Default: so many that about 20 fit.")
+        float | None, typer.Option(help="Rounds per episode. Default: as many as give about 20 episodes.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="The level of intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     family: Family = None,
     seed: Seed = 0,
-    arms: Annotated[bool, typer.Option("--arms", help="Also show what every arm of the log paid.")] = False,
+    arms: Annotated[
+        bool, typer.Option("--arms", help="Also show the rewards of every arm in the log.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Tell what policies would have earned, from a log of what others chose."""
+    """Estimate what policies would have earned, from a log of other choices."""
     from clusterbandits.cli.progress_bar import replay_bar
     from clusterbandits.serial import to_json
     from clusterbandits.studies.replay import replay as run

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.common import Dask, Json, Workers, chosen_executor, interruptible, show
+from clusterbandits.cli.common import Dask, Json, Workers, executor_at, interruptible, show
 
 
 def run(
@@ -14,13 +14,14 @@ def run(
         Path, typer.Argument(metavar="STUDY.toml", help="A study; `clusterbandits example` writes one.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The folder of the report; go on from what it has. Default: STUDY.")
+        Path | None,
+        typer.Option(help="Folder of the report; finished runs in it are reused. Default: STUDY."),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
     json: Json = False,
 ) -> None:
-    """Play a study: its problems, its policies, what they are told. Write a report."""
+    """Simulate the policies of a study on its problems, with its widths, and write a report."""
     from clusterbandits.cli.progress_bar import campaign_bar
     from clusterbandits.serial import to_json
     from clusterbandits.studies.run_study import run_study
@@ -29,13 +30,13 @@ def run(
     chosen = read_study(study)
     folder = Path(chosen.name) if out is None else out
     kept = f"finished runs are kept in '{folder}'; call again to go on."
-    with interruptible(kept), chosen_executor(dask, workers) as executor, campaign_bar() as listener:
+    with interruptible(kept), executor_at(dask, workers) as executor, campaign_bar() as listener:
         report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
     show(to_json(report.to_dict(), indent=2) if json else report)
 
 
 def example(
-    name: Annotated[str | None, typer.Argument(help="Which one; left out, all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of the example. Default: list all.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write. Default: NAME.toml.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Show every key a study may have.")] = False,
 ) -> None:

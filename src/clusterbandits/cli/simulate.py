@@ -1,4 +1,4 @@
-"""``clusterbandits simulate``: play policies against a problem, exactly, at any horizon."""
+"""``clusterbandits simulate``: simulate policies on a problem, exactly, at any horizon."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.common import (
-    Dask,
-    Family,
-    Json,
-    Problem,
-    Seed,
-    Widths,
-    Workers,
-    chosen_executor,
-    show,
-)
+from clusterbandits.cli.common import Dask, Family, Json, Problem, Seed, Widths, Workers, executor_at, show
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
@@ -28,18 +18,18 @@ def simulate(
     family: Family = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; may be given again."),
+        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; can be repeated."),
     ] = None,
-    horizon: Annotated[float, typer.Option(help="Rounds of every run; cost grows far slower.")] = 1e6,
+    horizon: Annotated[float, typer.Option(help="Rounds per run; the time grows far slower.")] = 1e6,
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
     seed: Seed = 0,
     workers: Workers = None,
     paired: Annotated[
-        bool, typer.Option("--paired", help="Let all policies of a run meet the same rewards.")
+        bool, typer.Option("--paired", help="Use the same rewards for all policies of a run.")
     ] = False,
     store: Annotated[
         Path | None,
-        typer.Option(help="A folder that keeps finished runs; go on from those it has."),
+        typer.Option(help="Folder for finished runs; those in it are reused."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw regret with bands and bounds: a .png, .svg or .pdf file.")
@@ -47,7 +37,7 @@ def simulate(
     dask: Dask = None,
     json: Json = False,
 ) -> None:
-    """Play policies against a problem and show what they pay, beside what any policy must pay."""
+    """Simulate policies on a problem, and show their regret beside lower bounds."""
     from clusterbandits.bounds import regret_bound
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.errors import SimulationInterrupted
@@ -63,7 +53,7 @@ def simulate(
     bound = regret_bound(stated.instance, stated.clusters)
     interrupted = None
     try:
-        with chosen_executor(dask, workers) as executor, progress_bar() as listener:
+        with executor_at(dask, workers) as executor, progress_bar() as listener:
             result = run(
                 stated.instance,
                 policy or ["kl-ucb", "clus-ucb"],
@@ -96,7 +86,7 @@ def simulate(
 
 
 def _bounds(bound: "RegretBound") -> str:
-    """Return one sentence on what any policy must pay; where a width misleads, the classical one."""
+    """Return one sentence on the bounds; where a width misleads, on the classical one alone."""
     from clusterbandits.tables import cell
 
     if bound.misled:

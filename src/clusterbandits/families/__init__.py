@@ -1,6 +1,73 @@
-"""What a reward is: one law a file, the same for people and for compiled code."""
+"""Reward families: one file each, the same for users and for compiled code.
 
-from clusterbandits.families.family import Bernoulli, Exponential, Family, Gaussian, Poisson
-from clusterbandits.families.registry import FAMILIES, as_family
+A new family is one file (copy ``poisson.py``) and its class in ``FAMILIES``, which sets its number.
+"""
 
-__all__ = ["FAMILIES", "Bernoulli", "Exponential", "Family", "Gaussian", "Poisson", "as_family"]
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+from clusterbandits.families.bernoulli import Bernoulli
+from clusterbandits.families.exponential import Exponential
+from clusterbandits.families.family import Family
+from clusterbandits.families.gaussian import Gaussian
+from clusterbandits.families.law import FILES
+from clusterbandits.families.negative_binomial import NegativeBinomial
+from clusterbandits.families.poisson import Poisson
+from clusterbandits.validate import choice, invalid
+
+__all__ = [
+    "FAMILIES",
+    "Bernoulli",
+    "Exponential",
+    "Family",
+    "Gaussian",
+    "NegativeBinomial",
+    "Poisson",
+    "as_family",
+]
+
+#: What the package exports from here.
+PUBLIC = tuple(name for name in __all__ if name != "FAMILIES")
+#: Every family by its name.
+FAMILIES: dict[str, type[Family]] = {
+    kind.name: kind for kind in (Bernoulli, Gaussian, Poisson, Exponential, NegativeBinomial)
+}
+
+for code, kind in enumerate(FAMILIES.values()):
+    kind.code = code
+    FILES.append(sys.modules[kind.__module__])
+
+
+def as_family(spec: Family | str, owner: str = "as_family") -> Family:
+    """Return the family a text names, with its parameters behind a colon.
+
+    Parameters
+    ----------
+    spec
+        A name in ``FAMILIES``, with parameters as in ``"gaussian:sigma=0.5"``; a family is returned as it is.
+    owner
+        Who is named in errors.
+
+    Examples
+    --------
+    >>> as_family("gaussian:sigma=0.5")
+    Gaussian(sigma=0.5)
+    """
+    if isinstance(spec, Family):
+        return spec
+    name, colon, settings = spec.partition(":") if isinstance(spec, str) else (spec, "", "")
+    kind = FAMILIES[choice("family", owner, name, FAMILIES)]
+    allowed = [field.name for field in dataclasses.fields(kind)]
+    values: dict[str, float] = {}
+    for setting in settings.split(",") if colon else []:
+        key, _, text = (part.strip() for part in setting.partition("="))
+        if key not in allowed or key in values:
+            known = f"followed by {' and '.join(allowed)} once" if allowed else "without parameters"
+            raise invalid("family", owner, f"'{name}' {known}", spec)
+        try:
+            values[key] = float(text)
+        except ValueError:
+            raise invalid(key, kind.__name__, "a number", text) from None
+    return kind(**values)

@@ -1,32 +1,71 @@
 """Rewards 0 or 1: mean y in [0, 1], variance y(1 − y), natural parameter log(y / (1 − y))."""
 
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.relative_entropy import (
-    MOST_STEPS,
-    above,
-    below,
-    relative_entropy,
-)
+from clusterbandits.families.family import Family
+from clusterbandits.families.relative_entropy import MOST_STEPS, above, below, relative_entropy
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from clusterbandits.families.family import Floats
+    from clusterbandits.families.law import Law
+
+
+@dataclass(frozen=True)
+class Bernoulli(Family):
+    """Rewards 0 or 1, such as clicks and conversions.
+
+    d(x, y) = x log(x/y) + (1−x) log((1−x)/(1−y)). The same divergence is valid, if not the sharpest,
+    for any rewards between 0 and 1.
+
+    Examples
+    --------
+    >>> Bernoulli().divergence(0.4, 0.6)
+    0.08109302162163287
+    >>> Bernoulli().upper([0.1, 0.5], 0.02).round(4)
+    array([0.1704, 0.599 ])
+
+    References
+    ----------
+    Garivier and Cappé, The KL-UCB algorithm for bounded stochastic bandits and beyond, COLT 2011.
+    """
+
+    name = "bernoulli"
+    highest = 1.0
+    beta_likelihood = True
+    counts = True
+    support = "a number from 0 to 1"
+
+    def _supports(self, totals: Any, pulls: int) -> Any:
+        return (totals >= 0.0) & (totals <= pulls)
+
+    def draw(self, mean: float, count: int, rng: Generator) -> Floats:
+        """Draw so many rewards of mean ``mean``, one by one."""
+        return (rng.random(count) < mean).astype(np.float64)
 
 
 @kernel
-def divergence(x: float, y: float, gap: float) -> float:
+def divergence(_law: Law, x: float, y: float, gap: float) -> float:
     """Return x log(x/y) + (1−x) log((1−x)/(1−y)), as two terms that are never negative; gap = y − x."""
     return relative_entropy(x, y, gap) + relative_entropy(1.0 - x, 1.0 - y, -gap)
 
 
 @kernel
-def variance(y: float) -> float:
+def variance(_law: Law, y: float) -> float:
     """Return y (1 − y)."""
     return y * (1.0 - y)
 
 
 @kernel
-def natural_gap(x: float, y: float, gap: float) -> float:
+def natural_gap(_law: Law, x: float, y: float, gap: float) -> float:
     """Return logit(y) − logit(x) for 0 < x < y; gap = y − x."""
     if y >= 1.0:
         return math.inf
@@ -34,7 +73,7 @@ def natural_gap(x: float, y: float, gap: float) -> float:
 
 
 @kernel
-def upper(x: float, level: float) -> float:
+def upper(law: Law, x: float, level: float) -> float:
     """Return the largest y with d(x, y) ≤ level, by Newton's method from above."""
     if x == 0.0:
         return -math.expm1(-level)
@@ -46,7 +85,7 @@ def upper(x: float, level: float) -> float:
     for _ in range(MOST_STEPS):
         if y <= x or y >= 1.0:
             return min(max(x, y), 1.0)
-        closer = y - (divergence(x, y, y - x) - level) * (variance(y) / (y - x))
+        closer = y - (divergence(law, x, y, y - x) - level) * (variance(law, y) / (y - x))
         if closer >= y:
             return y
         y = closer
@@ -54,7 +93,7 @@ def upper(x: float, level: float) -> float:
 
 
 @kernel
-def lower(x: float, level: float) -> float:
+def lower(law: Law, x: float, level: float) -> float:
     """Return the smallest y with d(x, y) ≤ level, by Newton's method from below."""
     if x == 1.0:
         return math.exp(-level)
@@ -64,7 +103,7 @@ def lower(x: float, level: float) -> float:
     for _ in range(MOST_STEPS):
         if y >= x or y <= 0.0:
             return min(max(0.0, y), x)
-        closer = y + (divergence(x, y, y - x) - level) * (variance(y) / (x - y))
+        closer = y + (divergence(law, x, y, y - x) - level) * (variance(law, y) / (x - y))
         if closer <= y:
             return y
         y = closer
@@ -72,6 +111,23 @@ def lower(x: float, level: float) -> float:
 
 
 @inner_kernel
-def total(rng: np.random.Generator, mean: float, pulls: int) -> float:
+def total(_law: Law, rng: Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards: one binomial."""
     return float(rng.binomial(pulls, mean))
+
+
+@inner_kernel
+def draw_mean(_law: Law, rng: Generator, pulls: float, total: float) -> float:
+    """Draw a mean from the posterior, a Beta."""
+    return float(rng.beta(total + 1.0, pulls - total + 1.0))
+
+
+@kernel
+def log_likelihood(_law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+    """Return the log of a ratio of two Beta integrals."""
+    return _log_integral(pulls + known, total + known * mean) - _log_integral(known, known * mean)
+
+
+@kernel
+def _log_integral(pulls: float, total: float) -> float:
+    return math.lgamma(total + 1.0) + math.lgamma(pulls - total + 1.0) - math.lgamma(pulls + 2.0)

@@ -1,12 +1,21 @@
-"""Waiting times: mean y > 0, variance y², natural parameter −1/y; Gamma of known shape = weight."""
+"""Waiting times: mean y > 0, variance y²/r, natural parameter −r/y, for the known shape r = weight."""
+
+from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from clusterbandits.compiled import kernel
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.family import Family, rounding
 from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
 from clusterbandits.limits import LARGEST_MEAN
+from clusterbandits.validate import between
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from clusterbandits.families.law import Law
 
 #: From here on the upper bound of every mean is above LARGEST_MEAN.
 _STEEP = 600.0
@@ -14,37 +23,95 @@ _STEEP = 600.0
 _SMALLEST = 1e-100
 
 
-@kernel
-def divergence(x: float, y: float, gap: float) -> float:
-    """Return x/y − 1 − log(x/y), for shape 1; gap = y − x."""
-    return relative_entropy(y, x, -gap) / y
+@dataclass(frozen=True)
+class Exponential(Family):
+    """Waiting times or amounts: exponential rewards, or Gamma rewards of a known shape.
+
+    d(x, y) = r (x/y − 1 − log(x/y)), with shape r. Posteriors have the prior 1/mean.
+
+    Parameters
+    ----------
+    shape
+        The known shape of the Gamma distribution; 1 is the exponential distribution.
+
+    Examples
+    --------
+    >>> Exponential().divergence(1.0, 2.0)
+    0.1931471805599453
+    """
+
+    shape: float = 1.0
+
+    name = "exponential"
+    lowest = 1 / LARGEST_MEAN
+    convex = False
+    scale_family = True
+    prior_weight = 1.0
+    #: Upper roots grow as exp(level), which amplifies the rounding error of the level.
+    tie = 5e-13
+    support = f"a number from {lowest:g} to {LARGEST_MEAN:g}"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", between("shape", "Exponential", self.shape, 1e-50, 1e50))
+
+    def _weight(self) -> float:
+        return self.shape
+
+    def _supports(self, totals: Any, pulls: int) -> Any:
+        least, most = pulls / rounding(pulls) / LARGEST_MEAN, pulls * rounding(pulls) * LARGEST_MEAN
+        return (totals >= least) & (totals <= most)
 
 
 @kernel
-def variance(y: float) -> float:
-    """Return y²."""
-    return y * y
+def divergence(law: Law, x: float, y: float, gap: float) -> float:
+    """Return weight · (x/y − 1 − log(x/y)); gap = y − x."""
+    return law.weight * (relative_entropy(y, x, -gap) / y)
 
 
 @kernel
-def natural_gap(x: float, y: float, gap: float) -> float:
-    """Return 1/x − 1/y; gap = y − x."""
-    return gap / y / x
+def variance(law: Law, y: float) -> float:
+    """Return y² / weight."""
+    return y * y / law.weight
 
 
 @kernel
-def upper(x: float, level: float) -> float:
+def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
+    """Return weight · (1/x − 1/y); gap = y − x."""
+    return law.weight * (gap / y / x)
+
+
+@kernel
+def upper(law: Law, x: float, level: float) -> float:
     """Return the largest y with d(x, y) ≤ level: x/y is the lower root of Poisson's from 1."""
-    return x / root_below(1.0, level) if level < _STEEP else math.inf
+    scaled = level / law.weight
+    return x / root_below(1.0, scaled) if scaled < _STEEP else math.inf
 
 
 @kernel
-def lower(x: float, level: float) -> float:
+def lower(law: Law, x: float, level: float) -> float:
     """Return the smallest y with d(x, y) ≤ level: x/y is the upper root of Poisson's from 1."""
-    return x / root_above(1.0, level)
+    return x / root_above(1.0, level / law.weight)
 
 
 @kernel
-def total(rng: np.random.Generator, mean: float, pulls: int, weight: float) -> float:
+def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards: one Gamma."""
-    return min(max(rng.gamma(pulls * weight, mean / weight), _SMALLEST), pulls * LARGEST_MEAN)
+    return min(max(rng.gamma(pulls * law.weight, mean / law.weight), _SMALLEST), pulls * LARGEST_MEAN)
+
+
+@inner_kernel
+def draw_mean(law: Law, rng: Generator, pulls: float, total: float) -> float:
+    """Draw a mean from the posterior, an inverse Gamma."""
+    return law.weight * total / max(float(rng.standard_gamma(law.weight * pulls)), 1e-300)
+
+
+@kernel
+def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+    """Return the log of a ratio of two inverse Gamma integrals."""
+    told = _log_integral(law.weight, pulls + known, total + known * mean)
+    return told - _log_integral(law.weight, known, known * mean)
+
+
+@kernel
+def _log_integral(weight: float, pulls: float, total: float) -> float:
+    return math.lgamma(weight * pulls) - weight * pulls * math.log(weight * total)

@@ -1,43 +1,105 @@
-"""Normal rewards of known variance 1/weight: mean y anywhere, natural parameter y."""
+"""Normal rewards of known variance 1/weight: mean y anywhere, natural parameter y · weight."""
+
+from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.family import Family, rounding
+from clusterbandits.limits import LARGEST_MEAN
+from clusterbandits.validate import between
 
-from clusterbandits.compiled import kernel
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from clusterbandits.families.family import Floats
+    from clusterbandits.families.law import Law
+
+
+@dataclass(frozen=True)
+class Gaussian(Family):
+    """Normal rewards with known standard deviation.
+
+    d(x, y) = (x − y)² / (2σ²).
+
+    Parameters
+    ----------
+    sigma
+        The standard deviation of a reward.
+
+    Examples
+    --------
+    >>> Gaussian(sigma=2.0).divergence(0.0, 2.0)
+    0.5
+    """
+
+    sigma: float = 1.0
+
+    name = "gaussian"
+    lowest = -math.inf
+    support = f"a number of at most {LARGEST_MEAN:g} in size"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", between("sigma", "Gaussian", self.sigma, 1e-50, 1e50))
+
+    def _weight(self) -> float:
+        return 1.0 / (self.sigma * self.sigma)
+
+    def _supports(self, totals: Any, pulls: int) -> Any:
+        return abs(totals) <= pulls * rounding(pulls) * LARGEST_MEAN
+
+    def draw(self, mean: float, count: int, rng: Generator) -> Floats:
+        """Draw so many rewards of mean ``mean``, one by one."""
+        return rng.normal(mean, self.sigma, count)
 
 
 @kernel
-def divergence(gap: float, weight: float) -> float:
+def divergence(law: Law, _x: float, _y: float, gap: float) -> float:
     """Return gap² · weight / 2, for gap = y − x."""
-    return 0.5 * (gap * weight) * gap
+    return 0.5 * (gap * law.weight) * gap
 
 
 @kernel
-def variance(_y: float) -> float:
-    """Return 1, whatever the mean."""
-    return 1.0
+def variance(law: Law, _y: float) -> float:
+    """Return 1/weight, whatever the mean."""
+    return 1.0 / law.weight
 
 
 @kernel
-def natural_gap(gap: float) -> float:
-    """Return y − x, the gap itself."""
-    return gap
+def natural_gap(law: Law, _x: float, _y: float, gap: float) -> float:
+    """Return (y − x) · weight; gap = y − x."""
+    return law.weight * gap
 
 
 @kernel
-def upper(x: float, level: float) -> float:
-    """Return the largest y with d(x, y) ≤ level, for variance 1."""
-    return x + math.sqrt(2.0 * level)
+def upper(law: Law, x: float, level: float) -> float:
+    """Return the largest y with d(x, y) ≤ level."""
+    return x + math.sqrt(2.0 * (level / law.weight))
 
 
 @kernel
-def lower(x: float, level: float) -> float:
-    """Return the smallest y with d(x, y) ≤ level, for variance 1."""
-    return x - math.sqrt(2.0 * level)
+def lower(law: Law, x: float, level: float) -> float:
+    """Return the smallest y with d(x, y) ≤ level."""
+    return x - math.sqrt(2.0 * (level / law.weight))
 
 
 @kernel
-def total(rng: np.random.Generator, mean: float, pulls: int, weight: float) -> float:
+def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards: one normal."""
-    return rng.normal(pulls * mean, math.sqrt(pulls / weight))
+    return rng.normal(pulls * mean, math.sqrt(pulls / law.weight))
+
+
+@inner_kernel
+def draw_mean(law: Law, rng: Generator, pulls: float, total: float) -> float:
+    """Draw a mean from the posterior, a normal."""
+    return float(rng.normal(total / pulls, 1.0 / math.sqrt(law.weight * pulls)))
+
+
+@kernel
+def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+    """Return the log of a normal density, that of the mean of the pulls."""
+    both = pulls + known
+    apart = total / pulls - mean
+    return 0.5 * math.log(known / both) - 0.5 * law.weight * pulls * known / both * apart * apart

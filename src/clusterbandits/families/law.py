@@ -1,27 +1,24 @@
-"""The law of rewards as kernels see it: a code and a weight, so that one compilation serves all families.
+"""The reward distribution as kernels see it: numbers, so that one compilation serves all families.
 
-Each family is an exponential family: its divergence is d(x, y) = ∫ₓʸ (u − x)/V(u) du · weight, with V the
-variance function of its standard member. These six functions are all that differs between families.
+Each family is an exponential family with divergence d(x, y) = ∫ₓʸ (u − x)/V(u) du, where V is the variance as
+a function of the mean. Its file defines the six functions below, with the same names and arguments.
 """
 
-import math
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
-from clusterbandits.families import bernoulli, exponential, gaussian, poisson
+from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel, switch
 from clusterbandits.limits import LARGEST_MEAN
-
-BERNOULLI, GAUSSIAN, POISSON, EXPONENTIAL = range(4)
 
 
 class Law(NamedTuple):
     """A reward distribution: its number and parameter, and the traits that policies ask for."""
 
-    #: The number of the family; only the functions of this module use it.
+    #: The place of the family's file in ``FILES``; only ``of_family`` uses it.
     code: int
-    #: The known parameter: 1/σ² of Gaussian rewards, the shape of Exponential ones, else 1.
+    #: The known parameter: 1/σ² of Gaussian rewards, the shape of Exponential and negative binomial ones.
     weight: float
     #: The least and the largest reward; means lie between them too.
     lowest: float
@@ -40,95 +37,63 @@ class Law(NamedTuple):
     tie: float
 
 
+#: The file of every family, in the order of registration.
+FILES: list[ModuleType] = []
+
+
+def of_family(name: str, law: Law, *given: Any) -> Any:
+    """Call the function of that name in the file of the law's family."""
+    return getattr(FILES[law.code], name)(law, *given)
+
+
+switch(of_family, FILES)
+
+
 @kernel
 def divergence(law: Law, x: float, y: float, gap: float) -> float:
-    """Return d(x, y): how hard samples of mean x argue, each, against mean y; ``gap`` is y − x."""
-    if law.code == BERNOULLI:
-        return bernoulli.divergence(x, y, gap)
-    if law.code == GAUSSIAN:
-        return gaussian.divergence(gap, law.weight)
-    if law.code == POISSON:
-        return poisson.divergence(x, y, gap)
-    if law.code == EXPONENTIAL:
-        return law.weight * exponential.divergence(x, y, gap)
-    return math.nan
+    """Return d(x, y), the information per reward of mean x against mean y; ``gap`` is y − x."""
+    return float(of_family("divergence", law, x, y, gap))
 
 
 @kernel
 def variance(law: Law, y: float) -> float:
     """Return the variance of one reward of mean y."""
-    if law.code == BERNOULLI:
-        return bernoulli.variance(y)
-    if law.code == GAUSSIAN:
-        return gaussian.variance(y) / law.weight
-    if law.code == POISSON:
-        return poisson.variance(y)
-    if law.code == EXPONENTIAL:
-        return exponential.variance(y) / law.weight
-    return math.nan
+    return float(of_family("variance", law, y))
 
 
 @kernel
 def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
     """Return θ(y) − θ(x) for the natural parameter θ and x < y, however near or far; ``gap`` is y − x."""
-    if law.code == BERNOULLI:
-        return bernoulli.natural_gap(x, y, gap)
-    if law.code == GAUSSIAN:
-        return law.weight * gaussian.natural_gap(gap)
-    if law.code == POISSON:
-        return poisson.natural_gap(x, gap)
-    if law.code == EXPONENTIAL:
-        return law.weight * exponential.natural_gap(x, y, gap)
-    return math.nan
+    return float(of_family("natural_gap", law, x, y, gap))
 
 
 @kernel
 def upper(law: Law, x: float, level: float) -> float:
     """Return sup{q : d(x, q) ≤ level} for level ≥ 0, the end of the domain at most."""
     # Rounding may have lifted x itself above the end.
-    end = max(x, LARGEST_MEAN)
-    if law.code == BERNOULLI:
-        return bernoulli.upper(x, level)
-    if law.code == GAUSSIAN:
-        return min(gaussian.upper(x, level / law.weight), end)
-    if law.code == POISSON:
-        return min(poisson.upper(x, level), end)
-    if law.code == EXPONENTIAL:
-        return min(exponential.upper(x, level / law.weight), end)
-    return math.nan
+    return min(float(of_family("upper", law, x, level)), max(x, LARGEST_MEAN))
 
 
 @kernel
 def lower(law: Law, x: float, level: float) -> float:
     """Return inf{q : d(x, q) ≤ level} for level ≥ 0."""
-    if law.code == BERNOULLI:
-        return bernoulli.lower(x, level)
-    if law.code == GAUSSIAN:
-        return gaussian.lower(x, level / law.weight)
-    if law.code == POISSON:
-        return poisson.lower(x, level)
-    if law.code == EXPONENTIAL:
-        return exponential.lower(x, level / law.weight)
-    return math.nan
+    return float(of_family("lower", law, x, level))
 
 
 @inner_kernel
 def total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards of one arm in one go."""
-    if pulls == 0:
-        return 0.0
-    if law.code == BERNOULLI:
-        return bernoulli.total(rng, mean, pulls)
-    if law.code == GAUSSIAN:
-        return gaussian.total(rng, mean, pulls, law.weight)
-    if law.code == POISSON:
-        return poisson.total(rng, mean, pulls)
-    if law.code == EXPONENTIAL:
-        return exponential.total(rng, mean, pulls, law.weight)
-    return math.nan
+    return float(of_family("total", law, rng, mean, pulls)) if pulls > 0 else 0.0
 
 
 @allocating_kernel
 def drawn_total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
     """Return ``total`` for callers outside kernels: it gives the generator back, which kernels would keep."""
     return total(law, rng, mean, pulls)
+
+
+@allocating_kernel
+def draw_each(law: Law, rng: np.random.Generator, mean: float, rewards: Any) -> None:
+    """Fill an array with rewards of one arm, drawn one by one."""
+    for i in range(rewards.size):
+        rewards[i] = total(law, rng, mean, 1)

@@ -1,44 +1,84 @@
 """Counts: mean y ≥ 0, variance y, natural parameter log y."""
 
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from clusterbandits.compiled import allocating_kernel, kernel
+from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
+from clusterbandits.families.family import CountFamily
 from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from clusterbandits.families.law import Law
+
+
+@dataclass(frozen=True)
+class Poisson(CountFamily):
+    """Counts, such as units sold in a day.
+
+    d(x, y) = y − x + x log(x/y).
+
+    Examples
+    --------
+    >>> Poisson().divergence(0.0, 3.0)
+    3.0
+    """
+
+    name = "poisson"
 
 
 @kernel
-def divergence(x: float, y: float, gap: float) -> float:
+def divergence(_law: Law, x: float, y: float, gap: float) -> float:
     """Return y − x + x log(x/y); gap = y − x."""
     return relative_entropy(x, y, gap)
 
 
 @kernel
-def variance(y: float) -> float:
+def variance(_law: Law, y: float) -> float:
     """Return y."""
     return y
 
 
 @kernel
-def natural_gap(x: float, gap: float) -> float:
+def natural_gap(_law: Law, x: float, _y: float, gap: float) -> float:
     """Return log(y) − log(x) for 0 < x < y; gap = y − x."""
     return math.log1p(gap / x)
 
 
 @kernel
-def upper(x: float, level: float) -> float:
+def upper(_law: Law, x: float, level: float) -> float:
     """Return the largest y with d(x, y) ≤ level."""
     return root_above(x, level)
 
 
 @kernel
-def lower(x: float, level: float) -> float:
+def lower(_law: Law, x: float, level: float) -> float:
     """Return the smallest y with d(x, y) ≤ level."""
     return root_below(x, level)
 
 
 @allocating_kernel
-def total(rng: np.random.Generator, mean: float, pulls: int) -> float:
+def total(_law: Law, rng: Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards: one Poisson."""
     return float(rng.poisson(pulls * mean))
+
+
+@inner_kernel
+def draw_mean(_law: Law, rng: Generator, pulls: float, total: float) -> float:
+    """Draw a mean from the posterior, a Gamma."""
+    return float(rng.gamma(total + 1.0, 1.0 / pulls))
+
+
+@kernel
+def log_likelihood(_law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+    """Return the log of a ratio of two Gamma integrals."""
+    return _log_integral(pulls + known, total + known * mean) - _log_integral(known, known * mean)
+
+
+@kernel
+def _log_integral(pulls: float, total: float) -> float:
+    return math.lgamma(total + 1.0) - (total + 1.0) * math.log(pulls)

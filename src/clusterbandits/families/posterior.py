@@ -1,17 +1,16 @@
-r"""What rewards say about a mean, to a Bayesian who had no opinion.
+"""The posterior of a mean, for families whose file defines ``draw_mean`` and ``log_likelihood``.
 
 Likelihoods of these families are exp(−t d(m, u)) in the mean u, up to a factor, for t pulls of mean m. With
-a flat prior that is the posterior too: a Beta, a normal, a Gamma. Exponential rewards get the prior 1/u,
-without which one pull would say too little to be normalised; that only adds 1/shape pulls of 0 to the data.
+a flat prior that is the posterior too. Where the likelihood of one pull cannot be normalised, the prior is
+not flat: it counts as prior_weight / weight more pulls with reward 0.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel
-from clusterbandits.families.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON, Law, divergence
+from clusterbandits.families.law import Law, divergence, of_family
 
 
 @inner_kernel
@@ -36,40 +35,14 @@ def log_density(of: Density, u: float) -> float:
 
 @inner_kernel
 def draw_mean(law: Law, rng: np.random.Generator, pulls: float, total: float) -> float:
-    """Draw a mean from the posterior."""
-    if law.code == BERNOULLI:
-        return float(rng.beta(total + 1.0, pulls - total + 1.0))
-    if law.code == GAUSSIAN:
-        return float(rng.normal(total / pulls, 1.0 / math.sqrt(law.weight * pulls)))
-    if law.code == POISSON:
-        return float(rng.gamma(total + 1.0, 1.0 / pulls))
-    if law.code == EXPONENTIAL:
-        return law.weight * total / max(float(rng.standard_gamma(law.weight * pulls)), 1e-300)
-    return math.nan
+    """Draw a mean from the posterior after so many pulls with that total."""
+    return float(of_family("draw_mean", law, rng, pulls, total))
 
 
 @kernel
 def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
-    """Return the log of how likely pulls of that total are, from an arm known as if from so many of a mean.
+    """Return the log-likelihood of pulls with that total, from an arm known as if from so many of a mean.
 
-    Up to what does not depend on what was known.
+    Terms that do not depend on what was known are left out.
     """
-    if law.code == GAUSSIAN:
-        both = pulls + known
-        apart = total / pulls - mean
-        return 0.5 * math.log(known / both) - 0.5 * law.weight * pulls * known / both * apart * apart
-    told = _log_integral(law, pulls + known, total + known * mean)
-    return told - _log_integral(law, known, known * mean)
-
-
-@kernel
-def _log_integral(law: Law, pulls: float, total: float) -> float:
-    """Return the log of ∫ exp(s θ(u) − t b(u)) du over all means u, for t pulls of total s."""
-    if law.code == BERNOULLI:
-        return math.lgamma(total + 1.0) + math.lgamma(pulls - total + 1.0) - math.lgamma(pulls + 2.0)
-    if law.code == POISSON:
-        return math.lgamma(total + 1.0) - (total + 1.0) * math.log(pulls)
-    if law.code == EXPONENTIAL:
-        shape = law.weight * pulls
-        return math.lgamma(shape) - shape * math.log(law.weight * total)
-    return math.nan
+    return float(of_family("log_likelihood", law, pulls, total, known, mean))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from clusterbandits.paper.summary import overview
-from clusterbandits.report.folder import write_folder
+from clusterbandits.report.page import write_folder
 from clusterbandits.report.regret_panel import regret_view
 from clusterbandits.serial import to_json
 from clusterbandits.tables import Markdown, Table, markdown_table

@@ -4,7 +4,7 @@ One line here registers a policy: the registry, the package's exports, the table
 style of its curves follow from it.
 """
 
-import clusterbandits
+import inspect
 
 # The order is that of tables: classical policies, those for clusters, those of this project.
 # isort: off
@@ -45,8 +45,4 @@ POLICIES: dict[str, type[Policy]] = {
 }
 
 #: What the package exports from here.
-PUBLIC = tuple(
-    name
-    for name, thing in globals().items()
-    if name[0] != "_" and not isinstance(thing, type(clusterbandits))
-)
+PUBLIC = tuple(name for name, thing in globals().items() if name[0] != "_" and not inspect.ismodule(thing))

@@ -123,6 +123,8 @@ class Policy(Online):
         check_arms("clusters", owner, len(clusters.arms), self.most_arms)
         self.clusters = clusters
         self.family = as_family(family, owner)
+        if self.needs_posterior and not self.family.has_posterior:
+            raise invalid("family", owner, "a family with a posterior to draw means from", self.family.spec)
         self.settings = read_settings(self.name, self.defaults, settings, owner)
         self.label = self.spec if label is None else label
         self._check()
@@ -191,12 +193,16 @@ class Policy(Online):
             rng = np.random.default_rng(self.settings.get("seed", 0))
         state = self.new_state(rng)
         if type(state) not in KERNELS:
-            kernels = self.kernels
-            if kernels.hold is not one_round and not self.relies_on:
+            if self.skips_ahead and not self.relies_on:
                 allowed = "declared by a policy that has 'hold': what its certainty assumes"
                 raise invalid("relies_on", type(self).__name__, allowed, Described("nothing"))
-            KERNELS[type(state)] = kernels
+            KERNELS[type(state)] = self.kernels
         return state
+
+    @property
+    def skips_ahead(self) -> bool:
+        """Whether simulations can play many rounds of it in one step."""
+        return self.kernels.hold is not one_round
 
     def new_state(self, rng: Generator | None) -> State:
         """Make a state before the first round; ``rng`` is None for a policy that does not draw."""
@@ -282,9 +288,9 @@ class Policy(Online):
             raise invalid("policy", owner, f"a class that derives from Policy; {name!r} does not", found)
         return found
 
-    def check_source(self, owner: str) -> None:
+    def check_source(self, owner: str, planned: str | None = None) -> None:
         """Refuse a policy from outside the package whose code is not what it was described with."""
-        if self._source != type(self)._source:
+        if (self._source if planned is None else planned) != type(self)._source:
             allowed = f"the same code as when the simulation was planned, for {reference(type(self))!r}"
             raise invalid("policy", owner, allowed, Described("code that was edited"))
 

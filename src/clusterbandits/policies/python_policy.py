@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.protocol import Kernels
+from clusterbandits.policies.protocol import FOREVER, Kernels
 from clusterbandits.policies.saved import Attributes
 from clusterbandits.validate import Described, invalid
 
@@ -71,6 +71,10 @@ def _update(state: PythonState, arm: int, pulls: int, total: float) -> None:
         state.learner.update(arm, total)
 
 
+def _never(_state: PythonState, _n: int) -> int:
+    return FOREVER
+
+
 def _wants_each(state: PythonState) -> bool:
     kind = type(state.learner)
     return kind.needs_squares or kind.update is not PythonPolicy.update
@@ -116,11 +120,11 @@ class PythonPolicy(Policy):
     compiled = False
     randomised = True
     remembers: ClassVar[tuple[str, ...]] = ()
-    kernels = Kernels(_select, _update, wants_each=_wants_each)
+    kernels = Kernels(_select, _update, watch=_never, wants_each=_wants_each)
     _seen: PythonState | None
 
     def __init_subclass__(cls) -> None:
-        if cls.select is PythonPolicy.select:
+        if "name" in vars(cls) and cls.select is PythonPolicy.select:
             raise invalid("select", cls.__name__, "defined", Described("nothing"))
         if cls.randomised:
             cls.defaults = {**cls.defaults, **{k: v for k, v in _BASE.items() if k not in cls.defaults}}

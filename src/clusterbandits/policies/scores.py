@@ -129,6 +129,16 @@ def wants_each(state: Any) -> bool:
     return bool(state.squared)
 
 
+def score_at(policy: Policy, pulls: int, total: float, n: int) -> float:
+    """Return the score that the first arm would have in round n with these statistics, for checks."""
+    return float(_score_at(policy.fresh_state(), pulls, total, n))
+
+
+@kernel
+def _score_at(state: Any, pulls: int, total: float, n: int) -> float:
+    return score(state, 0, pulls, total, n)
+
+
 class ScorePolicy(Policy):
     """A policy that pulls the arm with the largest score; of equal ones the least pulled.
 
@@ -163,6 +173,11 @@ class ScorePolicy(Policy):
         """The compiled functions, the same for all score policies."""
         return Kernels(select, update, hold=hold_by_search, wants_each=wants_each, certain=certain)
 
+    @property
+    def skips_ahead(self) -> bool:
+        """Whether its score is declared to be monotone."""
+        return bool(self.relies_on)
+
     def new_state(self, rng: Generator | None) -> ScoreState:
         """Make a state before the first round."""
         del rng
@@ -172,7 +187,7 @@ class ScorePolicy(Policy):
             law=self.family.law,
             formula=self._formula,
             parameter=1.0 if value is None else float(value),
-            skips=bool(self.relies_on),
+            skips=self.skips_ahead,
             timeless=self.timeless,
             squared=self.needs_squares,
             pulls=np.zeros(arms, dtype=np.int64),

@@ -28,9 +28,8 @@ def choose(state: DrawState, _n: int) -> int:
 class Thompson(DrawPolicy):
     r"""Draw every arm's mean from its posterior; pull the arm with the largest draw.
 
-    With s successes in t pulls the draw is from Beta(s + 1, t − s + 1). Gaussian rewards have normal draws,
-    Poisson rewards Gamma ones, Exponential rewards those of an inverse Gamma: conjugate, with a flat prior
-    (1/mean for Exponential ones).
+    With s successes in t pulls the draw is from Beta(s + 1, t − s + 1). Other families have conjugate
+    posteriors too, with a flat prior unless the family says otherwise; one without a posterior is refused.
 
     Examples
     --------

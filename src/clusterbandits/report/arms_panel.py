@@ -1,4 +1,4 @@
-"""What is known of every arm, group by group: estimates, intervals, and declared widths as bands."""
+"""Estimates of all arms, group by group: means, intervals, and declared widths as bands."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Pi
     groups
         The groups from top to bottom; the arms of each in the order in which they are drawn.
     name
-        Of the picture, for files and pages.
+        Name of the picture in files and pages.
     title
-        Stands above.
+        Title above the picture.
     """
     said = first_texts([_said(group) for group in groups])
     alt = f"Arms with intervals in {count_text(len(groups), 'group')}: {said}."

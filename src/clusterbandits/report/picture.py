@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from clusterbandits.errors import UnwritableFileError
-from clusterbandits.files import whole_file
+from clusterbandits.files import check_parent, whole_file
 from clusterbandits.report.style import METADATA, render
 from clusterbandits.tables import plain
 from clusterbandits.validate import invalid
@@ -125,6 +124,5 @@ def check_picture_file(file: str | os.PathLike[str], parameter: str, owner: str)
     path = Path(file)
     if path.suffix[1:].lower() not in METADATA:
         raise invalid(parameter, owner, "a file name that ends in .png, .svg or .pdf", str(file))
-    if not path.parent.is_dir():
-        raise UnwritableFileError(f"The folder '{path.parent}' must exist. Got no such folder instead.")
+    check_parent(path)
     return path

@@ -1,4 +1,4 @@
-"""How often suboptimal arms were pulled, arm by arm, beside what the theory predicts."""
+"""Pulls of every suboptimal arm, beside the numbers that theory predicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from clusterbandits.report.picture import Picture, picture
 from clusterbandits.report.regret_panel import PolicyCurve
 from clusterbandits.report.sheet import Entry, fitted, panel, text_width
-from clusterbandits.report.style import LETTERS, Look, dress, log_axis, looks, regret_text, settings
+from clusterbandits.report.style import LETTERS, Look, called, dress, log_axis, looks, regret_text, settings
 from clusterbandits.simulation.results import BAND_LEVEL
 from clusterbandits.simulation.statistics import bootstrap_means, count_text
 from clusterbandits.tables import cell
@@ -87,7 +87,7 @@ def pulls_view(result: Result, bound: RegretBound, labels: Sequence[str] = ()) -
     """
     order = np.argsort(bound.membership, kind="stable")
     rows = order[result.instance.gaps[order] > 0]
-    names = [_called("arm", bound.arms[row]) for row in rows]
+    names = [called("arm", bound.arms[row]) for row in rows]
     means = [cell(mean) for mean in result.instance.means[rows].tolist()]
     rates = [*zip(_PREDICTIONS, (bound.clus_ucb_allocation, bound.classical_allocation), strict=True)]
     if bound.misled:
@@ -96,15 +96,11 @@ def pulls_view(result: Result, bound: RegretBound, labels: Sequence[str] = ()) -
     return PullsView(
         horizon=result.horizon,
         runs=len(result.runs),
-        clusters=tuple(_called("cluster", bound.clusters[bound.membership[row]].name) for row in rows),
+        clusters=tuple(called("cluster", bound.clusters[bound.membership[row]].name) for row in rows),
         arms=tuple(f"{name}: {mean}" for name, mean in zip(names, means, strict=True)),
         policies=tuple(_mean_pulls(result, label, rows) for label in labels or result.labels),
         predictions={name: rate[rows] * math.log(result.horizon) for name, rate in rates},
     )
-
-
-def _called(kind: str, name: str | int) -> str:
-    return f"{kind} {name}" if isinstance(name, int) else name
 
 
 def _mean_pulls(result: Result, label: str, arms: NDArray[np.intp]) -> PolicyCurve:
@@ -126,16 +122,16 @@ def pulls_panel(
     Parameters
     ----------
     result
-        What to draw, at its horizon T.
+        The simulation to draw, at its horizon T.
     bound
         What predicts log T / (α L) pulls for Clus-UCB and log T / D classically; its clusters group the rows.
         Where a width misleads, only the latter applies and is drawn.
     name
-        Of the picture, for files and pages.
+        Name of the picture in files and pages.
     labels
         Policies to draw; all by default.
     title
-        Stands above.
+        Title above the picture.
     """
     view = pulls_view(result, bound, labels)
     look = looks(result.labels)

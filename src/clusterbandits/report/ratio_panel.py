@@ -36,13 +36,13 @@ class RatioRow:
     label: str
     #: At ``LEVELS``.
     quantiles: Floats
-    #: The share of problems in which it pays less than the base.
+    #: The share of problems in which it has less regret than the base.
     better: float
     instances: int
 
 
 def ratio_rows(regrets: Mapping[str, Floats], base: str) -> tuple[RatioRow, ...]:
-    """Return a row for every policy but the base; problems in which the base pays nothing are left out.
+    """Return a row for every policy but the base; problems in which the base has no regret are left out.
 
     Parameters
     ----------
@@ -81,13 +81,15 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
     regrets, base
         As for ``ratio_rows``.
     name
-        Of the picture, for files and pages.
+        Name of the picture in files and pages.
     title
-        Stands above.
+        Title above the picture.
     """
     rows = ratio_rows(regrets, base)
     if not rows:
-        raise invalid("regrets", "ratio_panel", "those of two policies, where the base pays", list(regrets))
+        raise invalid(
+            "regrets", "ratio_panel", "those of two policies, the base with some regret", [*regrets]
+        )
     look = looks(regrets)
     many = count_text(rows[0].instances, "instance")
     legend = [[Entry("tick: median; thick: half of the instances; thin: 90 %")]]

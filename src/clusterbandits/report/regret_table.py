@@ -1,4 +1,4 @@
-"""Final regrets side by side: what every policy paid, and the difference to one of them run by run."""
+"""Final regrets side by side: that of every policy, and the difference to one of them run by run."""
 
 from __future__ import annotations
 

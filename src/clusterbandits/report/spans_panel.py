@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from clusterbandits.clusters import Clusters
 from clusterbandits.report.picture import Picture, picture
 from clusterbandits.report.sheet import WIDTH, Entry, fitted, panel, text_width
-from clusterbandits.report.style import LETTERS, first_texts, number_line, numbered_look, settings
+from clusterbandits.report.style import LETTERS, called, first_texts, number_line, numbered_look, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import cell
 from clusterbandits.validate import Described, invalid
@@ -116,20 +116,20 @@ def span_rows(
     sizes = dict(zip(names, map(len, means), strict=True))
     clusters = Clusters(sizes, [math.inf] * len(names) if widths is None else widths)
     fit = clusters.fits([mean for part in means for mean in part])
-    called = [f"cluster {name}" if isinstance(name, int) else name for name in clusters.names]
-    ends = [(name, min(part), max(part)) for name, part in zip(called, means, strict=True)]
+    titles = [called("cluster", name) for name in clusters.names]
+    ends = [(name, min(part), max(part)) for name, part in zip(titles, means, strict=True)]
     rows = []
     for c, part in enumerate(means):
         values = np.array(part, dtype=float)
         order = np.argsort(values, kind="stable")
         own = list(range(1, len(part) + 1)) if labels is None else labels[c]
         row = SpanRow(
-            name=called[c],
+            name=titles[c],
             means=values[order],
             labels=tuple(str(own[k]) for k in order),
             width=None if widths is None else clusters.widths[c],
             violated=fit.excess[c] > 0,
-            visits=tuple(_visits(called[c], values[k], ends) for k in order),
+            visits=tuple(_visits(titles[c], values[k], ends) for k in order),
         )
         rows.append(row)
     return tuple(rows)
@@ -162,9 +162,9 @@ def spans_panel(
     widths
         The declared width of every cluster, drawn as a bracket around the middle of the span.
     name
-        Of the picture, for files and pages.
+        Name of the picture in files and pages.
     title
-        Stands above.
+        Title above the picture.
     labels
         What the arms of every cluster are called; by default 1, 2, … in the order of ``means``.
     """

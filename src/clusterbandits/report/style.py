@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
+    from clusterbandits.partition import Label
+
 Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
 
 #: The colours of Okabe and Ito, which colour-blind readers tell apart; black and greys are for bounds.
@@ -227,6 +229,17 @@ def regret_text(value: float) -> str:
     ('8,276', '88.1', '0.5')
     """
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def called(kind: str, name: Label) -> str:
+    """Return the name of a cluster or an arm; a number follows its kind.
+
+    Examples
+    --------
+    >>> called("cluster", 0), called("cluster", "red")
+    ('cluster 0', 'red')
+    """
+    return f"{kind} {name}" if isinstance(name, int) else name
 
 
 def first_texts(texts: Sequence[str], most: int = 6) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _HEIGHT = 45.0
-#: What pays this many times more than the first policy leaves the picture.
+#: Regret this many times larger than that of the first policy leaves the picture.
 _HIGHEST = 3.0
 #: Room for the names of widths, in millimetres.
 _ACROSS = 80.0
@@ -52,13 +52,13 @@ def sweep_panel(
     told
         The ways to declare widths, from left to right.
     sweeps
-        What every policy paid.
+        The mean regret of every policy.
     name
-        Of the picture, for files and pages.
+        Name of the picture in files and pages.
     title
-        Stands above.
+        Title above the picture.
     axis
-        What ``told`` is.
+        Label of the axis.
     """
     for sweep in sweeps:
         if len(sweep.regret) not in {1, len(told)}:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from clusterbandits.simulation.runs import play_block, play_runs
+from clusterbandits.simulation.runs import play_alone, play_block, play_runs
 from clusterbandits.validate import invalid, whole
 
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from clusterbandits.simulation.campaign import Simulation
     from clusterbandits.simulation.plan import Block, Played
+
+
+#: Seconds after which processes without work end.
+_IDLE = 60
 
 
 class Workers(Protocol):
@@ -33,12 +38,17 @@ class Workers(Protocol):
 
 
 class Threads:
-    """Threads of this process: kernels release the GIL, so each thread can use one core."""
+    """Threads of this process: kernels release the GIL, so each thread can use one core.
+
+    Policies in Python run in processes instead, if there is more than one worker.
+    """
 
     counts_rounds = True
 
     def __init__(self, workers: int) -> None:
         self.room = 4 * workers
+        self._workers = workers
+        self._processes: Any = None
         self._stopped = threading.Event()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="clusterbandits")
 
@@ -50,12 +60,35 @@ class Threads:
                 raise InterruptedError
             simulation.add_rounds(rounds)
 
-        return self._pool.submit(play_runs, simulation.plan, block, watch)
+        plan = simulation.plan
+        if self._workers == 1 or plan.policies[block.policy].compiled:
+            return self._pool.submit(play_runs, plan, block, watch)
+        return self._in_process(simulation, block)
+
+    def _in_process(self, simulation: Simulation, block: Block) -> Future[Played]:
+        """Start to simulate a policy in Python, which would leave one core for all threads."""
+        if self._processes is None:
+            import loky
+
+            self._processes = loky.get_reusable_executor(max_workers=self._workers, timeout=_IDLE)
+        plan = simulation.plan
+        # One at a time: each process then imports or receives the code of this plan alone.
+        part = dataclasses.replace(plan, policies=(plan.policies[block.policy],))
+        alone = block._replace(policy=0)
+        future: Future[Played] = self._processes.submit(play_alone, part, alone, part.sources())
+
+        def count(done: Future[Played]) -> None:
+            if not done.cancelled() and done.exception() is None:
+                simulation.add_rounds(block.runs * plan.horizon)
+
+        future.add_done_callback(count)
+        return future
 
     def stop(self, futures: Iterable[Future[Played]]) -> None:
-        """Stop within the few milliseconds after which a kernel returns."""
-        del futures
+        """Stop within the few milliseconds after which a kernel returns; processes are ended."""
         self._stopped.set()
+        if self._processes is not None and not all(future.done() for future in futures):
+            self._processes.shutdown(wait=True, kill_workers=True)
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 

@@ -59,10 +59,14 @@ class Plan:
         """The name of every policy."""
         return tuple(policy.label for policy in self.policies)
 
-    def check_sources(self) -> None:
+    def sources(self) -> tuple[str, ...]:
+        """Return hashes of the code from outside the package, as it is here."""
+        return tuple(type(policy)._source for policy in self.policies)
+
+    def check_sources(self, planned: tuple[str, ...] | None = None) -> None:
         """Refuse policies and samplers from outside the package whose code is not what was planned with."""
-        for policy in self.policies:
-            policy.check_source("simulate")
+        for policy, source in zip(self.policies, planned or self.sources(), strict=True):
+            policy.check_source("simulate", source if planned else None)
         for distribution in self.instance.rewards or ():
             distribution.check_source("simulate")
 

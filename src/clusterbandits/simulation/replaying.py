@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clusterbandits.compiled import allocating_kernel, kernel
+from clusterbandits.compiled import allocating_kernel, kernel, plain
 from clusterbandits.policies.protocol import select, update, watch
 from clusterbandits.simulation.loop import ROUND, SELECTED
 
@@ -28,7 +28,7 @@ def replay_rows(
     """Let rows pass from ``first`` on, until so many rounds are matched; return the row to go on with.
 
     The cursor is that of ``loop``; ``earned[0]`` grows by what matched rows paid. It counts references once a
-    call, as ``loop.advance`` does.
+    call, as ``loop.advance`` does. A policy in Python runs in ``replay_in_python``.
     """
     return _replay_rows(state, rows, first, cursor, earned, rounds)
 
@@ -54,3 +54,7 @@ def _replay_rows(
         cursor[SELECTED] = -1
         cursor[ROUND] = n + 1
     return rows.arms.size
+
+
+#: ``replay_rows`` for policies in Python.
+replay_in_python = plain(_replay_rows)

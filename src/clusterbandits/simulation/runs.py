@@ -47,6 +47,12 @@ def play_block(plan_text: str, block: Block) -> Played:
     return play_runs(plan, Block(*block), lambda _: None)
 
 
+def play_alone(plan: Plan, block: Block, sources: tuple[str, ...]) -> Played:
+    """Play a block in another process, if code from outside the package is there what it was here."""
+    plan.check_sources(sources)
+    return play_runs(plan, block, lambda _: None)
+
+
 def play_runs(plan: Plan, block: Block, watch: Watch) -> Played:
     """Return what the block's runs leave behind."""
     play = _play_compiled if plan.policies[block.policy].compiled else _play_in_python

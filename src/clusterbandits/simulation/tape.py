@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clusterbandits.policies import Policy
+from clusterbandits.policies.protocol import select, update
 from clusterbandits.simulation.loop import (
     OUT_OF_TAPE,
     PAUSED,
@@ -57,7 +58,10 @@ def play(
         given = Described(f"{paid.size} rewards")
         raise invalid("tape", "play", f"long enough for {rounds} rounds", given)
     arms = paid.shape[0]
-    state, cursor = policy.for_horizon(rounds).fresh_state(), new_cursor()
+    learner = policy.for_horizon(rounds)
+    if not learner.compiled:
+        return _play_in_python(learner, paid, rounds)
+    state, cursor = learner.fresh_state(), new_cursor()
     nothing = np.zeros(arms)
     first = np.zeros(arms, dtype=np.int64)
     rewards = Rewards(policy.family.law, nothing, np.random.default_rng(0), paid, first)
@@ -67,12 +71,25 @@ def play(
     while ended == PAUSED:
         ended = advance(state, rewards, record, cursor, Rules(rounds, bool(stepwise)), STEPS)
     if ended == OUT_OF_TAPE:
-        short = policy.clusters.arms[int(state.pulls.argmax())]
-        given = Described(
-            f"{paid.shape[1]} rewards of arm {short!r}, all used by round {int(cursor[ROUND])},"
-        )
-        raise invalid("tape", "play", f"long enough for {rounds} rounds", given)
+        raise _too_short(policy, paid, int(state.pulls.argmax()), int(cursor[ROUND]), rounds)
     return path
+
+
+def _play_in_python(policy: Policy, paid: NDArray[np.float64], rounds: int) -> NDArray[np.int64]:
+    state = policy.fresh_state()
+    path = np.zeros(rounds, dtype=np.int64)
+    for n in range(1, rounds + 1):
+        arm = path[n - 1] = select(state, n)
+        if state.pulls[arm] == paid.shape[1]:
+            raise _too_short(policy, paid, arm, n, rounds)
+        update(state, arm, 1, float(paid[arm, state.pulls[arm]]))
+    return path
+
+
+def _too_short(policy: Policy, paid: NDArray[np.float64], arm: int, n: int, rounds: int) -> Exception:
+    short = policy.clusters.arms[arm]
+    given = Described(f"{paid.shape[1]} rewards of arm {short!r}, all used by round {n},")
+    return invalid("tape", "play", f"long enough for {rounds} rounds", given)
 
 
 def _read_tape(policy: Policy, tape: ArrayLike) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from clusterbandits.simulation.loop import ROUND, new_cursor
-from clusterbandits.simulation.replaying import Rows, replay_rows
+from clusterbandits.simulation.replaying import Rows, replay_in_python, replay_rows
 from clusterbandits.simulation.rewards import label_number
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.log_checks import Order
@@ -229,7 +229,8 @@ class _Replayed:
         if self._done:
             return
         shown = rows if self._numbers is None else rows._replace(arms=self._numbers[rows.arms])
-        replay_rows(self._state, shown, 0, self._cursor, self._earned, self._rounds)
+        replay = replay_rows if self._policy.compiled else replay_in_python
+        replay(self._state, shown, 0, self._cursor, self._earned, self._rounds)
 
     def end(self) -> None:
         """Write down the episode and begin the next one."""

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterbandits.files import claimed_folder
-from clusterbandits.report.folder import write_folder
-from clusterbandits.report.page import Page, Section
+from clusterbandits.report.page import Page, Section, write_folder
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.precompile import precompiled
 from clusterbandits.simulation.statistics import count_text

@@ -1,0 +1,167 @@
+"""Overdispersed counts: mean y ≥ 0, variance y + y²/r, natural parameter log(y / (y + r)), r = weight known.
+
+The number of successes y before r failures is a Bernoulli experiment with chance q = y / (y + r), and
+d(x, y) = (x + r) · kl(x / (x + r), y / (y + r)), with kl the divergence of Bernoulli rewards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
+from clusterbandits.families import bernoulli
+from clusterbandits.families.family import MOST_COUNT, CountFamily
+from clusterbandits.families.relative_entropy import excess_over_log
+from clusterbandits.validate import between
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from clusterbandits.families.law import Law
+
+#: From here on Stirling's series is exact to the last digit.
+_STIRLING = 25.0
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(CountFamily):
+    """Counts whose variance exceeds their mean, such as orders per customer.
+
+    d(x, y) = x log(x/y) − (x + r) log((x + r)/(y + r)), with shape r. The variance is y + y²/r: large shapes
+    approach Poisson counts. Posteriors have the prior 1/(mean + r).
+
+    Parameters
+    ----------
+    shape
+        The known shape, also called the dispersion parameter; 1 is the geometric distribution.
+
+    Examples
+    --------
+    >>> round(NegativeBinomial().divergence(1.0, 3.0), 12)
+    0.287682072452
+    """
+
+    shape: float = 1.0
+
+    name = "negative-binomial"
+    convex = False
+    prior_weight = 1.0
+    #: Upper roots grow as exp(level), which amplifies the rounding error of the level.
+    tie = 5e-13
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", between("shape", "NegativeBinomial", self.shape, 1e-6, 1e6))
+
+    def _weight(self) -> float:
+        return self.shape
+
+
+@kernel
+def divergence(law: Law, x: float, y: float, gap: float) -> float:
+    """Return x log(x/y) − (x+r) log((x+r)/(y+r)), as two terms that are never negative; gap = y − x.
+
+    They are x E(r gap / (x (y+r))) and r E(−gap / (y+r)), with E(u) = u − log(1+u).
+    """
+    r = law.weight
+    if gap == 0.0:
+        return 0.0
+    if x == 0.0:
+        return r * math.log1p(y / r)
+    if y == 0.0:
+        return math.inf
+    shrink, ratio = (x + r) / (y + r), y / x
+    change = r * (gap / (y + r))
+    first = change
+    if change / x < math.inf:
+        far = 1e-290 < ratio < math.inf
+        log_ratio = math.log(ratio * shrink) if far else math.log(y) - math.log(x) + math.log(shrink)
+        first = x * _excess(change / x, log_ratio)
+    return first + r * _excess(-gap / (y + r), math.log(shrink))
+
+
+@kernel
+def _excess(u: float, log_ratio: float) -> float:
+    """Return u − log(1+u); log_ratio is log(1+u), which is more accurate than u near u = −1."""
+    if abs(u) < 0.25:
+        return excess_over_log(u)
+    return u - (math.log1p(u) if u > -0.75 else log_ratio)
+
+
+@kernel
+def variance(law: Law, y: float) -> float:
+    """Return y + y²/r."""
+    return y + y / law.weight * y
+
+
+@kernel
+def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
+    """Return log(y/(y+r)) − log(x/(x+r)) for 0 < x < y; gap = y − x."""
+    return math.log1p(law.weight * (gap / (y + law.weight)) / x)
+
+
+@kernel
+def upper(law: Law, x: float, level: float) -> float:
+    """Return the largest y with d(x, y) ≤ level, from the root q of kl, or from 1 − q where y is above r."""
+    r = law.weight
+    if level == 0.0:
+        return x
+    if x < r and level < divergence(law, x, r, r - x):
+        q = bernoulli.upper(law, x / (x + r), level / (x + r))
+        return max(x, r * q / (1.0 - q))
+    rest = bernoulli.lower(law, r / (x + r), level / (x + r))
+    return max(x, r * (1.0 - rest) / rest) if rest > 0.0 else math.inf
+
+
+@kernel
+def lower(law: Law, x: float, level: float) -> float:
+    """Return the smallest y with d(x, y) ≤ level, from the root q of kl, or from 1 − q where y is above r."""
+    r = law.weight
+    if level == 0.0:
+        return x
+    if x > r and level < divergence(law, x, r, r - x):
+        rest = bernoulli.upper(law, r / (x + r), level / (x + r))
+        return min(x, r * (1.0 - rest) / rest)
+    q = bernoulli.lower(law, x / (x + r), level / (x + r))
+    return min(x, r * q / (1.0 - q))
+
+
+@allocating_kernel
+def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
+    """Draw the sum of that many rewards: one Poisson, whose mean is one Gamma."""
+    rate = rng.gamma(pulls * law.weight, mean / law.weight)
+    # A rare draw of a small shape exceeds 64 bits, where the Poisson part is too small to matter.
+    return float(rng.poisson(rate)) if rate <= MOST_COUNT else float(math.floor(rate))
+
+
+@inner_kernel
+def draw_mean(law: Law, rng: Generator, pulls: float, total: float) -> float:
+    """Draw a mean from the posterior: mean / r is a ratio of two Gammas."""
+    successes = float(rng.standard_gamma(total + 1.0))
+    return law.weight * successes / max(float(rng.standard_gamma(law.weight * pulls)), 1e-300)
+
+
+@kernel
+def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+    """Return the log of a ratio of two Beta integrals."""
+    told = _log_integral(law.weight * (pulls + known), total + known * mean)
+    return told - _log_integral(law.weight * known, known * mean)
+
+
+@kernel
+def _log_integral(failures: float, successes: float) -> float:
+    """Return the log of B(successes + 1, failures), also where failures are many and nearly cancel."""
+    more = successes + 1.0
+    both = failures + more
+    if failures < _STIRLING:
+        return math.lgamma(more) + math.lgamma(failures) - math.lgamma(both)
+    growth = (failures - 0.5) * math.log1p(more / failures) + more * math.log(both) - more
+    return math.lgamma(more) - growth - _correction(both) + _correction(failures)
+
+
+@kernel
+def _correction(z: float) -> float:
+    """Return log Γ(z) − (z − 1/2) log z + z − log(2π)/2, by Stirling's series."""
+    s = 1.0 / (z * z)
+    return (1.0 / 12.0 - s * (1.0 / 360.0 - s * (1.0 / 1260.0 - s / 1680.0))) / z

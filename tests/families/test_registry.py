@@ -1,0 +1,84 @@
+"""One list of families: Python, the command line and the documents all name the same ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clusterbandits as cb
+from clusterbandits import families
+from clusterbandits.cli.common import Family as FamilyOption
+from clusterbandits.families import FAMILIES
+from clusterbandits.families.family import Family
+from clusterbandits.families.law import FILES, Law
+from tests.families import exact
+
+ROOT = Path(__file__).parents[2]
+KERNELS = ("divergence", "variance", "natural_gap", "upper", "lower", "total")
+EACH = pytest.mark.parametrize("kind", FAMILIES.values(), ids=FAMILIES)
+
+
+@EACH
+def test_a_family_is_one_file_with_six_kernels(kind: type[Family]) -> None:
+    file: Any = sys.modules[kind.__module__]
+    assert FILES[kind.code] is file
+    assert all(callable(getattr(file, name)) for name in KERNELS)
+    assert hasattr(file, "draw_mean") == hasattr(file, "log_likelihood") == kind().has_posterior
+
+
+@EACH
+def test_a_family_is_public_and_documented(kind: type[Family]) -> None:
+    assert getattr(cb, kind.__name__) is kind
+    assert kind.__name__ in families.__all__
+    named = kind.name + "".join(f"[:{field.name}=" for field in dataclasses.fields(kind))
+    option: Any = FamilyOption
+    assert named in option.__metadata__[0].help
+    for document in ("README.md", "docs/mathematics.md"):
+        assert kind.name.replace("-", " ") in (ROOT / document).read_text().lower(), document
+    assert any(isinstance(family, kind) for family in exact.FAMILIES)
+
+
+@EACH
+def test_kernels_get_exact_types(kind: type[Family]) -> None:
+    found = kind().law
+    assert [type(value).__name__ for value in found] == [
+        Law.__annotations__[name].__name__ for name in found._fields
+    ]
+
+
+@EACH
+def test_convexity_is_what_second_differences_show(kind: type[Family]) -> None:
+    family = kind()
+    low, high = exact.RANGE[family.name]
+    x, y = np.meshgrid(np.linspace(low, high, 42)[1:-1], np.linspace(low, high, 202)[1:-1])
+    bend = np.diff(family.divergence(x, y), 2, axis=0)
+    assert (bend >= -1e-12).all() == family.law.convex
+
+
+@EACH
+def test_traits_are_what_they_say(kind: type[Family]) -> None:
+    family = kind()
+    rewards = family.draw(0.5, 1000, np.random.default_rng(1))
+    assert ((rewards >= family.law.lowest) & (rewards <= family.law.highest)).all()
+    assert (rewards == np.floor(rewards)).all() == family.counts
+    scaled = [family.divergence(0.3 * by, 0.5 * by) for by in (0.25, 0.5, 1.0)]
+    assert (np.ptp(scaled) < 1e-12) == family.law.scale_family
+    assert family.law.beta_likelihood == (family.name == "bernoulli")
+
+
+@pytest.mark.parametrize("kind", [cb.Thompson, cb.TSC, cb.ClusTS, cb.HierTS])
+def test_a_family_without_a_posterior_is_refused(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(sys.modules[cb.Poisson.__module__], "draw_mean")
+    clusters = cb.Clusters([2], widths=0.1)
+    with pytest.raises(cb.InvalidInputError) as caught:
+        kind(clusters, family="poisson")
+    assert str(caught.value) == (
+        f"The 'family' parameter of {kind.__name__} must be a family with a posterior to draw means from. "
+        "Got 'poisson' instead."
+    )
+    assert cb.KLUCB(clusters, family="poisson").ask() == 0
