@@ -13,7 +13,7 @@ from clusterbandits.simulation import statistics
 from clusterbandits.simulation.statistics import Difference, Slope, count_text, round_text
 from clusterbandits.tables import WIDTH, Table
 from clusterbandits.validate import between, invalid, is_list, random_generator, whole
-from clusterbandits.wording import escaped, listed
+from clusterbandits.wording import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 LEVELS = (0.05, 0.5, 0.95)
 BAND_LEVEL = 0.95
 _MOST_RESAMPLES = 100_000
-
-
-def _no_numbers() -> Ints:
-    return np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,7 +74,7 @@ class Result:
     labels: tuple[str, ...]
     checkpoints: Ints
     pulls: Ints
-    runs: Ints = field(default_factory=_no_numbers)
+    runs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     _: KW_ONLY
     alarm_rounds: tuple[Ints, ...] = ()
     seed: int | None = None
@@ -260,7 +256,7 @@ class Result:
         return self.labels[place], float(final.mean()), shown_error, median, high, 100 * float(best), rate
 
     def _place(self, policy: str | int) -> int:
-        return place_of(policy, self.labels, "Result")
+        return statistics.place_of(policy, self.labels, "Result")
 
     def __repr__(self) -> str:
         names = escaped(", ".join(self.labels))
@@ -273,15 +269,6 @@ class Result:
 
     def _repr_html_(self) -> str:
         return self.table().html()
-
-
-def place_of(policy: str | int, labels: tuple[str, ...], owner: str) -> int:
-    """Return the position of a policy that is given by its label or its position."""
-    if isinstance(policy, str) and policy in labels:
-        return labels.index(policy)
-    if not isinstance(policy, str) and policy in range(len(labels)):
-        return int(policy)
-    raise invalid("policy", owner, f"one of {listed(labels)}", policy)
 
 
 def joined(results: Mapping[str, Result]) -> Result:

@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterbandits.tables import cell
 from clusterbandits.validate import Described, as_float, invalid
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -218,3 +219,12 @@ def read_alarms(values: object, policies: int, runs: int) -> tuple[Ints, ...]:
         if one.ndim != 2 or one.shape[0] != runs or (one < 0).any():
             raise invalid("alarm_rounds", "Result", allowed, Described(f"shape {one.shape}"))
     return tables
+
+
+def place_of(policy: str | int, labels: tuple[str, ...], owner: str) -> int:
+    """Return the position of a policy that is given by its label or its position."""
+    if isinstance(policy, str) and policy in labels:
+        return labels.index(policy)
+    if not isinstance(policy, str) and policy in range(len(labels)):
+        return int(policy)
+    raise invalid("policy", owner, f"one of {listed(labels)}", policy)

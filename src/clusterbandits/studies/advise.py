@@ -121,27 +121,26 @@ def advise(
     workers: int | None = None,
     progress: Listener | None = None,
 ) -> Advice:
-    """Return which widths a history makes safe, what they save, and which policy to take.
+    """Return safe widths for the groups of a history, the regret they save, and a policy to use.
 
     Parameters
     ----------
     table
-        What was tried, as ``read_history`` reads it: a CSV file, a frame or columns with one row an arm
-        (arm, group, trials, successes) or one row an event (arm, group, reward).
+        Trials and successes, as for ``read_history``: a CSV file, a frame or columns with one row per arm
+        (arm, group, trials, successes) or one row per event (arm, group, reward).
     horizon
         The number of rounds ahead.
     confidence
-        The chance that the widths of all groups are wide enough, whatever the means are.
+        The probability that the widths of all groups are wide enough, whatever the means are.
     runs
-        How often candidates are played at the estimated means; and in how many plausible worlds, once each:
-        in 19 at least, which it takes to tell what nine of ten of them hold.
-        By default 32, and fewer for over 200 arms.
+        Runs of every candidate at the estimated means, and the number of plausible worlds with one run each:
+        at least 19, which a range of nine in ten worlds takes. By default 32, fewer for over 200 arms.
     seed
-        Decides all randomness.
+        Random seed.
     workers
-        Threads; by default one for every core. The result does not depend on it.
+        Threads; by default one per core. The result does not depend on it.
     progress
-        Called now and then with a ``Progress``.
+        Called several times per second with a ``Progress``.
 
     Examples
     --------

@@ -133,16 +133,16 @@ class History:
 
 
 def read_history(table: object, owner: str = "read_history") -> History:
-    """Read a table of what was tried: one row an arm, or one row an event.
+    """Read a table of trials and successes: one row per arm, or one row per event.
 
     Parameters
     ----------
     table
-        The path of a CSV file, a frame, a mapping from columns to lists, or a list of mappings. One row an
-        arm has the columns arm, group (or cluster), trials (or pulls) and successes; one row an event has
-        arm, group and reward (or success, click, outcome), which is 0 or 1. Others are passed over.
+        The path of a CSV file, a frame, a mapping from columns to lists, or a list of mappings. A row per
+        arm has the columns arm, group (or cluster), trials (or pulls) and successes; a row per event has
+        arm, group and reward (or success, click, outcome), which is 0 or 1. Other columns are ignored.
     owner
-        Who is named in errors.
+        The function that errors name.
 
     Examples
     --------

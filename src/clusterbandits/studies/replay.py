@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clusterbandits.families import Family
     from clusterbandits.studies.log_survey import ReplayListener, Survey
 
-#: Policies that use who belongs together and nothing else; those with widths do anyway.
+#: Policies that use groups but no widths; those that use widths use groups as well.
 _GROUPED = frozenset({"tlp-mean", "tlp-max", "tsc", "ucbc"})
 
 
@@ -41,36 +41,37 @@ def replay(
     family: Family | str = "bernoulli",
     progress: ReplayListener | None = None,
 ) -> ReplayResult:
-    r"""Tell what policies would earn, from rows that show what somebody else chose and what it paid.
+    r"""Estimate what policies would earn, from a log of the arms that somebody else chose and their rewards.
 
-    A policy chooses; rows pass until one shows its choice; it is told what that row paid. Over arms drawn
-    uniformly that is the game it would have played. Where arms were drawn with known propensities p, every
-    row is kept with the chance :math:`p_{\min}/p` first: what is left was drawn uniformly, whoever came.
+    A policy chooses an arm; rows are skipped until one shows that arm, and the policy receives its reward.
+    If the logged arms were drawn uniformly, this has the distribution of the policy's own run. If they were
+    drawn with known propensities p, every row is first kept with probability :math:`p_{\min}/p`: the rows
+    that are left were drawn uniformly.
 
-    The log is cut into episodes; in each of them every policy begins anew and plays ``rounds`` rounds, and
-    their mean rewards are independent and unbiased. The log is read twice, a few MB at a time.
+    The log is cut into episodes, in each of which every policy starts again and plays ``rounds`` rounds.
+    Their mean rewards are independent and unbiased. The log is read twice, a few MB at a time.
 
     Parameters
     ----------
     log
-        The path of a CSV file, a frame, or columns by name: time (never going backwards), arm, reward, and
-        perhaps propensity (the chance that this arm had to be shown in this row) and group.
+        The path of a CSV file, a frame, or columns by name: time (never decreasing), arm, reward, and
+        optionally propensity (the probability of showing this arm in this row) and group.
     policies
-        A policy or a list of them, or their names, as ``"clus-ucb:a=5"``. Each begins anew in every episode:
-        what one was told before, as by ``from_history``, is left alone.
+        A policy or a list of them, or their names, as ``"clus-ucb:a=5"``. Each starts without rewards in
+        every episode; rewards from before, as by ``from_history``, are not used.
     widths
-        What policies given by name know of groups: one width, one for every group in the order in which they
-        first appear, or a mapping. They must come from elsewhere than this log.
+        Declared widths for policies given by name: one width, one per group in the order in which groups
+        first appear, or a mapping. They must come from other data than this log.
     groups
-        The arms of every group, as ``Clusters`` takes them; by default what the log's column says.
+        The arms of every group, as for ``Clusters``; by default the column ``group`` of the log.
     rounds
-        Rounds of an episode; by default as many as leave about 20 episodes.
+        Rounds per episode; by default as many as leave about 20 episodes.
     seed
-        Decides all chance, together with a policy's label and the number of the episode.
+        Random seed, used together with a policy's label and the number of the episode.
     confidence
-        The level of intervals.
+        The level of the confidence intervals.
     family
-        The law of rewards.
+        The reward family.
     progress
         Called after every batch with a ``ReplayProgress``.
 

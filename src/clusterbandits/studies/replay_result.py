@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from clusterbandits.simulation.results import place_of
-from clusterbandits.simulation.statistics import count_text, plus_minus
+from clusterbandits.simulation.statistics import count_text, place_of, plus_minus
 from clusterbandits.studies.log_checks import unnoticed
 from clusterbandits.tables import Table, cell, plain
 
