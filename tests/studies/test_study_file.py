@@ -378,6 +378,7 @@ def test_lines_of_keys_however_they_are_written() -> None:
     assert {path: line_of(LAID_OUT, path) for path in wanted} == wanted
     assert line_of(LAID_OUT, ("instances", 1, "widths", 1, "name")) == 27
     assert line_of(LAID_OUT, ("nowhere",)) == 1
+    assert line_of("a = [", ("a",)) == 1
 
 
 def every_path(data: Any) -> set[tuple[str | int, ...]]:

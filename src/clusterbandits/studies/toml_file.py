@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomlkit
 from tomlkit.container import OutOfOrderTableProxy
-from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Table
 
 from clusterbandits.errors import InvalidInputError, UnreadableFileError
@@ -77,11 +76,13 @@ def line_of(text: str, keys: Keys) -> int:
     >>> line_of(text, ("policies", 0, "policy")), line_of(text, ("policies", 0, "label"))
     (3, 2)
     """
-    for length in range(len(keys), 0, -1):
-        with contextlib.suppress(LookupError, TypeError, TOMLKitError, RecursionError):
-            document = tomlkit.parse(text)
-            _mark(document, keys[:length])
-            return document.as_string().partition(_MARK)[0].count("\n") + 1
+    # Whatever TOML Kit cannot read must not hide the error whose line is looked for.
+    with contextlib.suppress(Exception):
+        document = tomlkit.parse(text)
+        for length in range(len(keys), 0, -1):
+            with contextlib.suppress(LookupError, TypeError):
+                _mark(document, keys[:length])
+                return document.as_string().partition(_MARK)[0].count("\n") + 1
     return 1
 
 
