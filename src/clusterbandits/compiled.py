@@ -26,7 +26,7 @@ import platformdirs
 from clusterbandits.fingerprint import is_own, sources, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -72,13 +72,6 @@ def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", numba.njit(inline=_INLINE, **_OPTIONS, _nrt=CHECKED)(function))
 
 
-def made_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function that is made at run time into its callers; by itself it is never kept on disk."""
-    if numba.config.DISABLE_JIT:
-        return function
-    return cast("Callable[P, R]", numba.njit(**_OPTIONS, _nrt=CHECKED)(function))
-
-
 def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function that makes arrays, or calls one that does, or takes a generator from Python."""
     return _compiled(function, _nrt=True)
@@ -87,7 +80,9 @@ def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
-    compiled = numba.njit(**_OPTIONS, **options)(function)
+    # Python never calls a private kernel, so it needs no code that unpacks its arguments.
+    private = function.__name__.startswith("_")
+    compiled = numba.njit(**_OPTIONS, **options, no_cpython_wrapper=private, no_cfunc_wrapper=True)(function)
     folder = cache_folder() if is_own(function) else None
     if folder is not None:
         chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
@@ -138,6 +133,34 @@ def specialise(function: Callable[..., object]) -> Callable[[F], F]:
     return cast("Callable[[F], F]", numba.extending.overload(function, jit_options=options, strict=False))
 
 
+def chain(
+    functions: Mapping[int, Callable[..., Any]],
+    number: str,
+    arguments: Sequence[str],
+    otherwise: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """Return a function for ``specialise`` that calls the function whose key equals an expression.
+
+    Parameters
+    ----------
+    functions
+        Kernels by number; they receive the arguments from the first one that ``number`` begins with.
+    number
+        An expression in the arguments, such as ``"law.code"``.
+    arguments
+        The names of the arguments.
+    otherwise
+        The function for all other numbers; by default they give NaN.
+    """
+    passed = ", ".join(arguments[arguments.index(number.partition(".")[0]) :])
+    scope: dict[str, Any] = {f"f{key}": function for key, function in functions.items()}
+    scope |= {"nan": math.nan, "other": otherwise}
+    cases = [f"    if {number} == {key}:\n        return f{key}({passed})" for key in functions]
+    rest = "nan" if otherwise is None else f"other({passed})"
+    exec("\n".join([f"def chain({', '.join(arguments)}):", *cases, f"    return {rest}"]), scope)
+    return cast("Callable[..., Any]", scope["chain"])
+
+
 def switch(function: Callable[..., object], files: Sequence[ModuleType]) -> None:
     """Let kernels call ``function(name, law, …)``, which calls the function ``name`` of ``files[law.code]``.
 
@@ -149,12 +172,8 @@ def switch(function: Callable[..., object], files: Sequence[ModuleType]) -> None
         word = getattr(name, "literal_value", None)
         if word is None:
             return None  # Numba asks again with the text itself.
-        found = {f"f{code}": getattr(file, word) for code, file in enumerate(files) if hasattr(file, word)}
-        parameters = ", ".join(["law", *(f"p{i}" for i in range(len(given)))])
-        cases = [f"    if law.code == {key[1:]}:\n        return {key}({parameters})" for key in found]
-        scope: dict[str, Any] = {"nan": math.nan, **found}
-        exec("\n".join([f"def chain(name, {parameters}):", *cases, "    return nan"]), scope)
-        return cast("Callable[..., object]", scope["chain"])
+        found = {code: getattr(file, word) for code, file in enumerate(files) if hasattr(file, word)}
+        return chain(found, "law.code", ["name", "law", *(f"p{i}" for i in range(len(given)))])
 
     specialise(function)(pick)
 

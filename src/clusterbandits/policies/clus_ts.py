@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import kernel, specialise
+from clusterbandits.compiled import kernel
 from clusterbandits.limits import MOST_TABLE_ARMS
-from clusterbandits.policies.arms import Floats, Ints, first_unpulled, layout_of, members_of
+from clusterbandits.policies.arms import Floats, Ints, first_unpulled, members_of
 from clusterbandits.policies.hold_search import fresh_memory, take_in
 from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.protocol import Kernels, picked
+from clusterbandits.policies.protocol import Kernels, by_formula
 from clusterbandits.policies.restricted.cluster_draw import Beliefs, draw_group
 from clusterbandits.policies.restricted.envelope import Cells, fresh_cells
 from clusterbandits.policies.saved import RandomStream
 from clusterbandits.policies.settings import ALARM
-from clusterbandits.policies.width_alarm import Alarm, Group, fresh_alarm, watch_widths
+from clusterbandits.policies.width_alarm import Alarm, Group, watch_widths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,19 +62,8 @@ class GroupState(NamedTuple):
 PRIORS: list[Callable[..., None]] = []
 
 
-def draw_prior(state: GroupState, c: int) -> None:
-    """Set what is known of the arms of a cluster: rewards alone, or a prior as well."""
-    PRIORS[state.formula](state, c)
-
-
-@specialise(draw_prior)
-def _draw_prior(_state: GroupState, _c: int) -> Callable[..., None]:
-    prior = picked(PRIORS)
-
-    def call(state: GroupState, c: int) -> None:
-        prior(state, c)
-
-    return call
+#: ``draw_prior(state, c)``: set what is known of the arms of a cluster.
+draw_prior = by_formula(lambda _: PRIORS)
 
 
 @kernel
@@ -153,19 +142,10 @@ class GroupPolicy(Policy):
     def new_state(self, rng: Generator | None) -> GroupState:
         """Make a state before the first round."""
         assert rng is not None
-        members, widths = members_of(self.clusters), self.used_widths()
-        layout = layout_of(members)
-        arms, law = layout.order.size, self.family.law
+        members, arms = members_of(self.clusters), len(self.clusters.arms)
         return GroupState(
-            law=law,
+            **self.clustered_fields(members, self.used_widths()),
             formula=self._formula,
-            pulls=np.zeros(arms, dtype=np.int64),
-            totals=np.zeros(arms),
-            cluster=layout.cluster,
-            order=layout.order,
-            start=layout.start,
-            widths=np.array(widths, dtype=np.float64),
-            alarm=fresh_alarm(law, layout, widths, self.settings["alarm"], self.settings["alarm_level"]),
             memory=fresh_memory(arms),
             rng=rng,
             cells=fresh_cells(len(members), arms, max(map(len, members))),

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import kernel, specialise
+from clusterbandits.compiled import kernel
 from clusterbandits.policies.arms import Floats, Ints, first_unpulled, layout_of, members_of
 from clusterbandits.policies.hold_search import fresh_memory, take_in
 from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.protocol import Kernels, picked
+from clusterbandits.policies.protocol import Kernels, by_formula
 from clusterbandits.policies.saved import RandomStream
 
 if TYPE_CHECKING:
@@ -45,19 +45,8 @@ class DrawState(NamedTuple):
 FORMULAS: list[Callable[..., int]] = []
 
 
-def choose(state: DrawState, n: int) -> int:
-    """Return the arm that the policy's formula chooses, once all were pulled."""
-    return FORMULAS[state.formula](state, n)
-
-
-@specialise(choose)
-def _choose(_state: DrawState, _n: int) -> Callable[..., int]:
-    formula = picked(FORMULAS)
-
-    def call(state: DrawState, n: int) -> int:
-        return int(formula(state, n))
-
-    return call
+#: ``choose(state, n)``: the arm that the formula chooses, once all were pulled.
+choose = by_formula(lambda _: FORMULAS)
 
 
 @kernel
@@ -65,7 +54,7 @@ def select(state: DrawState, n: int) -> int:
     """Return the first arm never pulled, or what the formula chooses."""
     if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
-    return choose(state, n)
+    return int(choose(state, n))
 
 
 class DrawPolicy(Policy):

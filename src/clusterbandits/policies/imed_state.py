@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from clusterbandits.policies.arms import Floats, Ints, layout_of, leader_of, members_of
+from clusterbandits.policies.arms import Floats, Ints, leader_of, members_of
 from clusterbandits.policies.hold_search import fresh_memory, fresh_reach
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Assumption
-from clusterbandits.policies.width_alarm import Alarm, fresh_alarm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from clusterbandits.families.law import Law
     from clusterbandits.policies.protocol import Kernels
+    from clusterbandits.policies.width_alarm import Alarm
 
 
 class ImedState(NamedTuple):
@@ -66,20 +66,12 @@ class ImedPolicy(Policy):
     def new_state(self, rng: Generator | None) -> ImedState:
         """Make a state before the first round."""
         del rng
-        (members, widths), settings, law = self.groups(), self.settings, self.family.law
-        layout = layout_of(members)
-        arms, response = layout.order.size, settings.get("alarm", "ignore")
+        members, widths = self.groups()
+        arms = len(self.clusters.arms)
         return ImedState(
-            law=law,
-            hedge=float(settings.get("hedge", 0.0)),
+            **self.clustered_fields(members, widths),
+            hedge=float(self.settings.get("hedge", 0.0)),
             steers=self.steers,
-            pulls=np.zeros(arms, dtype=np.int64),
-            totals=np.zeros(arms),
-            cluster=layout.cluster,
-            order=layout.order,
-            start=layout.start,
-            widths=np.array(widths, dtype=np.float64),
-            alarm=fresh_alarm(law, layout, widths, response, settings.get("alarm_level", 1.0)),
             memory=fresh_memory(arms),
             reach=fresh_reach(arms),
             scores=np.zeros(arms),

@@ -18,7 +18,6 @@ from clusterbandits.policies.arms import (
     Floats,
     Ints,
     first_unpulled,
-    layout_of,
     leader_of,
     members_of,
     smallest,
@@ -29,7 +28,7 @@ from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Assumption, Kernels
 from clusterbandits.policies.saved import Counter
 from clusterbandits.policies.settings import ALARM
-from clusterbandits.policies.width_alarm import Alarm, fresh_alarm, watch_widths
+from clusterbandits.policies.width_alarm import Alarm, watch_widths
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -249,19 +248,11 @@ class OSSB(Policy):
     def new_state(self, rng: Generator | None) -> AllocationState:
         """Make a state before the first round."""
         del rng
-        layout, widths, settings = layout_of(members_of(self.clusters)), self.clusters.widths, self.settings
-        arms, law = layout.order.size, self.family.law
+        arms = len(self.clusters.arms)
         return AllocationState(
-            law=law,
-            epsilon=float(settings["epsilon"]),
-            gamma=float(settings["gamma"]),
-            pulls=np.zeros(arms, dtype=np.int64),
-            totals=np.zeros(arms),
-            cluster=layout.cluster,
-            order=layout.order,
-            start=layout.start,
-            widths=np.array(widths, dtype=np.float64),
-            alarm=fresh_alarm(law, layout, widths, settings["alarm"], settings["alarm_level"]),
+            **self.clustered_fields(members_of(self.clusters), self.clusters.widths),
+            epsilon=float(self.settings["epsilon"]),
+            gamma=float(self.settings["gamma"]),
             memory=fresh_memory(arms, explored=0),
             reach=fresh_reach(arms),
             needed=np.zeros(arms),

@@ -15,16 +15,18 @@ from clusterbandits.fingerprint import is_own
 from clusterbandits.limits import MOST_ARMS
 from clusterbandits.outside import load, reference, source_key
 from clusterbandits.partition import check_arms
+from clusterbandits.policies.arms import layout_of
 from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.online import Online
 from clusterbandits.policies.protocol import KERNELS, one_round
 from clusterbandits.policies.settings import documented, read_settings, refuse_setting, signature
+from clusterbandits.policies.width_alarm import fresh_alarm
 from clusterbandits.serial import read_json, to_json
 from clusterbandits.validate import Described, check_keys, choice, invalid
 from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.random import Generator
 
@@ -203,6 +205,19 @@ class Policy(Online):
     def skips_ahead(self) -> bool:
         """Whether simulations can play many rounds of it in one step."""
         return self.kernels.hold is not one_round
+
+    def clustered_fields(self, members: Sequence[Sequence[int]], widths: Sequence[float]) -> dict[str, Any]:
+        """Return the fields of a state that knows clusters: statistics, layout, widths and alarm."""
+        layout, law = layout_of(members), self.family.law
+        response, level = self.settings.get("alarm", "ignore"), self.settings.get("alarm_level", 1.0)
+        return {
+            "law": law,
+            "pulls": np.zeros(layout.order.size, dtype=np.int64),
+            "totals": np.zeros(layout.order.size),
+            **layout._asdict(),
+            "widths": np.array(widths, dtype=np.float64),
+            "alarm": fresh_alarm(law, layout, widths, response, level),
+        }
 
     def new_state(self, rng: Generator | None) -> State:
         """Make a state before the first round; ``rng`` is None for a policy that does not draw."""

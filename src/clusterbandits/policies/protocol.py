@@ -15,9 +15,9 @@ The functions of this file dispatch: a kernel that calls them is compiled once p
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from clusterbandits.compiled import allocating_kernel, kernel, made_kernel, plain, specialise
+from clusterbandits.compiled import allocating_kernel, chain, kernel, plain, specialise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,34 +90,25 @@ class Kernels(NamedTuple):
 KERNELS: dict[type, Kernels] = {}
 
 
-def select(state: Any, n: int) -> int:
-    """Return the arm to play in round n."""
-    return KERNELS[type(state)].select(state, n)
+def _dispatched(name: str) -> Callable[..., Any]:
+    """Return a function that calls one of the kernels of a state's class, from kernels and from Python."""
+
+    def call(state: Any, *arguments: Any) -> Any:
+        return getattr(KERNELS[type(state)], name)(state, *arguments)
+
+    @specialise(call)
+    def pick(state: Any, *_: Any) -> Callable[..., Any]:
+        return plain(cast("Callable[..., Any]", getattr(KERNELS[state.instance_class], name)))
+
+    return call
 
 
-def hold(state: Any, arm: int, n: int, limit: int) -> int:
-    """Return for how many rounds from n on, ``limit`` at most, the arm is certain to be selected."""
-    return KERNELS[type(state)].hold(state, arm, n, limit)
-
-
-def update(state: Any, arm: int, pulls: int, total: float) -> None:
-    """Take in the sum of the rewards of so many pulls of an arm."""
-    KERNELS[type(state)].update(state, arm, pulls, total)
-
-
-def certain(state: Any, arm: int, n: int, rounds: int) -> bool:
-    """Tell whether the arm selected in round n is selected in so many rounds whatever rewards they bring."""
-    return KERNELS[type(state)].certain(state, arm, n, rounds)
-
-
-def watch(state: Any, n: int) -> int:
-    """Look at the data before round n; return the round of the next look."""
-    return KERNELS[type(state)].watch(state, n)
-
-
-def wants_each(state: Any) -> bool:
-    """Tell whether every reward must be taken in on its own."""
-    return KERNELS[type(state)].wants_each(state)
+select: Callable[[Any, int], int] = _dispatched("select")
+update: Callable[[Any, int, int, float], None] = _dispatched("update")
+hold: Callable[[Any, int, int, int], int] = _dispatched("hold")
+watch: Callable[[Any, int], int] = _dispatched("watch")
+wants_each: Callable[[Any], bool] = _dispatched("wants_each")
+certain: Callable[[Any, int, int, int], bool] = _dispatched("certain")
 
 
 @allocating_kernel
@@ -143,52 +134,22 @@ def kernels_for_python(kind: type) -> Kernels:
     return kernels._replace(select=_select_counted, update=_update_counted, watch=_watch_counted)
 
 
-@specialise(select)
-def _select(state: Any, _n: int) -> Callable[..., int]:
-    return plain(KERNELS[state.instance_class].select)
-
-
-@specialise(hold)
-def _hold(state: Any, _arm: int, _n: int, _limit: int) -> Callable[..., int]:
-    return plain(KERNELS[state.instance_class].hold)
-
-
-@specialise(update)
-def _update(state: Any, _arm: int, _pulls: int, _total: float) -> Callable[..., None]:
-    return plain(KERNELS[state.instance_class].update)
-
-
-@specialise(watch)
-def _watch(state: Any, _n: int) -> Callable[..., int]:
-    return plain(KERNELS[state.instance_class].watch)
-
-
-@specialise(certain)
-def _certain(state: Any, _arm: int, _n: int, _rounds: int) -> Callable[..., bool]:
-    return plain(KERNELS[state.instance_class].certain)
-
-
-@specialise(wants_each)
-def _wants_each(state: Any) -> Callable[..., bool]:
-    return plain(KERNELS[state.instance_class].wants_each)
-
-
-def picked(formulas: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a kernel that calls the formula whose place is ``state.formula``.
+def by_formula(formulas: Callable[[type], Sequence[Callable[..., Any]]]) -> Callable[..., Any]:
+    """Return a function that calls the formula of a policy: number ``state.formula`` of its state's class.
 
     Policies that differ in a formula alone share a state class, and one compilation of everything else.
     """
-    chain = formulas[0]
-    for number, formula in enumerate(formulas[1:], 1):
-        chain = _either(number, formula, chain)
-    return chain
 
+    def call(state: Any, *arguments: Any) -> Any:
+        return formulas(type(state))[state.formula](state, *arguments)
 
-def _either(number: int, formula: Callable[..., Any], rest: Callable[..., Any]) -> Callable[..., Any]:
-    @made_kernel
-    def either(state: Any, *arguments: Any) -> Any:
-        if state.formula == number:
-            return formula(state, *arguments)
-        return rest(state, *arguments)
+    @specialise(call)
+    def pick(state: Any, *given: Any) -> Callable[..., Any]:
+        arguments = ["state", *(f"p{i}" for i in range(len(given)))]
+        listed = formulas(state.instance_class)
+        # What several policies have in common is the last case of the chain, and compiled once.
+        common = max(listed, key=listed.count)
+        special = {number: one for number, one in enumerate(listed) if one is not common}
+        return chain(special, "state.formula", arguments, common)
 
-    return either
+    return call

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from clusterbandits.compiled import kernel, specialise
+from clusterbandits.compiled import kernel
 from clusterbandits.fingerprint import is_own
 from clusterbandits.policies.arms import APART, Floats, Ints, first_unpulled, largest
 from clusterbandits.policies.hold_search import fresh_memory, fresh_reach, hold_by_search, keeps
 from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.protocol import Assumption, Kernels, picked
+from clusterbandits.policies.protocol import Assumption, Kernels, by_formula
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,19 +61,13 @@ class ScoreState(NamedTuple):
 FORMULAS: dict[type, list[Callable[..., float]]] = {ScoreState: []}
 
 
+_formula = by_formula(lambda kind: FORMULAS[kind])
+
+
+@kernel
 def score(state: Any, arm: int, pulls: int, total: float, n: int) -> float:
     """Return the score in round n of an arm that has these statistics."""
-    return float(FORMULAS[type(state)][state.formula](state, arm, pulls, total, n))
-
-
-@specialise(score)
-def _score(state: Any, _arm: int, _pulls: int, _total: float, _n: int) -> Callable[..., float]:
-    formula = picked(FORMULAS[state.instance_class])
-
-    def call(state: Any, arm: int, pulls: int, total: float, n: int) -> float:
-        return float(formula(state, arm, pulls, total, n))
-
-    return call
+    return float(_formula(state, arm, pulls, total, n))
 
 
 @kernel
@@ -131,12 +125,7 @@ def wants_each(state: Any) -> bool:
 
 def score_at(policy: Policy, pulls: int, total: float, n: int) -> float:
     """Return the score that the first arm would have in round n with these statistics, for checks."""
-    return float(_score_at(policy.fresh_state(), pulls, total, n))
-
-
-@kernel
-def _score_at(state: Any, pulls: int, total: float, n: int) -> float:
-    return score(state, 0, pulls, total, n)
+    return score(policy.fresh_state(), 0, pulls, total, n)
 
 
 class ScorePolicy(Policy):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from clusterbandits.compiled import kernel, records, specialise
+from clusterbandits.compiled import kernel, records
 from clusterbandits.families.law import Law, divergence, variance
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.arms import (
@@ -34,7 +34,7 @@ from clusterbandits.policies.hold_search import (
 )
 from clusterbandits.policies.kl_ucb import threshold
 from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.protocol import Assumption, Kernels, picked
+from clusterbandits.policies.protocol import Assumption, Kernels, by_formula
 from clusterbandits.policies.saved import KeptChoice
 
 if TYPE_CHECKING:
@@ -80,34 +80,20 @@ SCORES: list[Callable[..., float]] = []
 STANDINGS: list[Callable[..., float]] = []
 
 
+_score_formula = by_formula(lambda _: SCORES)
+_standing_formula = by_formula(lambda _: STANDINGS)
+
+
+@kernel
 def score(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
     """Return the score of so many pulls with that mean at a threshold f."""
-    return SCORES[state.formula](state, mean, pulls, level)
+    return float(_score_formula(state, mean, pulls, level))
 
 
-@specialise(score)
-def _score(_state: TwoLevelState, _mean: float, _pulls: int, _level: float) -> Callable[..., float]:
-    formula = picked(SCORES)
-
-    def call(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
-        return float(formula(state, mean, pulls, level))
-
-    return call
-
-
+@kernel
 def standing(state: TwoLevelState, c: int, spent: int, held: int) -> float:
     """Return the mean a cluster is judged by after so many more pulls of one arm that paid nothing."""
-    return STANDINGS[state.formula](state, c, spent, held)
-
-
-@specialise(standing)
-def _standing(_state: TwoLevelState, _c: int, _spent: int, _held: int) -> Callable[..., float]:
-    formula = picked(STANDINGS)
-
-    def call(state: TwoLevelState, c: int, spent: int, held: int) -> float:
-        return float(formula(state, c, spent, held))
-
-    return call
+    return float(_standing_formula(state, c, spent, held))
 
 
 @kernel
