@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from clusterbandits import testing as testing
     from clusterbandits.bounds import RegretBound as RegretBound, regret_bound as regret_bound
     from clusterbandits.clusters import Clusters as Clusters, WidthFit as WidthFit
     from clusterbandits.compiled import kernel as kernel

@@ -68,7 +68,7 @@ class PairState(NamedTuple):
 
 @cb.kernel
 def take_turns(state: Any, n: int) -> int:
-    return (n - 1) % state.pulls.size
+    return int((n - 1) % state.pulls.size)
 
 
 @cb.kernel
