@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
-from clusterbandits.families import bernoulli
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families import bernoulli, exponential, poisson
 from clusterbandits.families.family import MOST_COUNT, CountFamily
 from clusterbandits.families.relative_entropy import excess_over_log
 from clusterbandits.validate import between
@@ -71,22 +71,24 @@ def divergence(law: Law, x: float, y: float, gap: float) -> float:
         return r * math.log1p(y / r)
     if y == 0.0:
         return math.inf
-    shrink, ratio = (x + r) / (y + r), y / x
-    change = r * (gap / (y + r))
-    first = change
-    if change / x < math.inf:
-        far = 1e-290 < ratio < math.inf
-        log_ratio = math.log(ratio * shrink) if far else math.log(y) - math.log(x) + math.log(shrink)
-        first = x * _excess(change / x, log_ratio)
-    return first + r * _excess(-gap / (y + r), math.log(shrink))
-
-
-@kernel
-def _excess(u: float, log_ratio: float) -> float:
-    """Return u − log(1+u); log_ratio is log(1+u), which is more accurate than u near u = −1."""
-    if abs(u) < 0.25:
-        return excess_over_log(u)
-    return u - (math.log1p(u) if u > -0.75 else log_ratio)
+    shrink = (x + r) / (y + r)
+    found, size, change, ratio = 0.0, x, r * (gap / (y + r)), y / x * shrink
+    # A loop, since two copies would take longer to compile in every caller.
+    for _ in range(2):
+        u = change / size
+        if abs(u) < 0.25:
+            found += size * excess_over_log(u)
+        elif u == math.inf:
+            found += change
+        elif u > -0.75:
+            found += size * (u - math.log1p(u))
+        elif ratio > 0.0:
+            # Near u = −1 the ratio 1 + u has more digits than u.
+            found += size * (u - math.log(ratio))
+        else:
+            found += size * (u - math.log(y) + math.log(x) - math.log(shrink))
+        size, change, ratio = r, -change, shrink
+    return found
 
 
 @kernel
@@ -127,12 +129,12 @@ def lower(law: Law, x: float, level: float) -> float:
     return min(x, r * q / (1.0 - q))
 
 
-@allocating_kernel
+@kernel
 def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards: one Poisson, whose mean is one Gamma."""
-    rate = rng.gamma(pulls * law.weight, mean / law.weight)
+    rate = exponential.total(law, rng, mean, pulls)
     # A rare draw of a small shape exceeds 64 bits, where the Poisson part is too small to matter.
-    return float(rng.poisson(rate)) if rate <= MOST_COUNT else float(math.floor(rate))
+    return poisson.total(law, rng, rate, 1) if rate <= MOST_COUNT else float(math.floor(rate))
 
 
 @inner_kernel
