@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families import bernoulli, exponential, poisson
 from clusterbandits.families.family import MOST_COUNT, CountFamily
-from clusterbandits.families.relative_entropy import excess_over_log
+from clusterbandits.families.relative_entropy import relative_entropy
 from clusterbandits.validate import between
 
 if TYPE_CHECKING:
@@ -60,35 +60,10 @@ class NegativeBinomial(CountFamily):
 
 @kernel
 def divergence(law: Law, x: float, y: float, gap: float) -> float:
-    """Return x log(x/y) − (x+r) log((x+r)/(y+r)), as two terms that are never negative; gap = y − x.
-
-    They are x E(r gap / (x (y+r))) and r E(−gap / (y+r)), with E(u) = u − log(1+u).
-    """
+    """Return x log(x/y) − (x+r) log((x+r)/(y+r)), as two terms that are never negative; gap = y − x."""
     r = law.weight
-    if gap == 0.0:
-        return 0.0
-    if x == 0.0:
-        return r * math.log1p(y / r)
-    if y == 0.0:
-        return math.inf
-    shrink = (x + r) / (y + r)
-    found, size, change, ratio = 0.0, x, r * (gap / (y + r)), y / x * shrink
-    # A loop, since two copies would take longer to compile in every caller.
-    for _ in range(2):
-        u = change / size
-        if abs(u) < 0.25:
-            found += size * excess_over_log(u)
-        elif u == math.inf:
-            found += change
-        elif u > -0.75:
-            found += size * (u - math.log1p(u))
-        elif ratio > 0.0:
-            # Near u = −1 the ratio 1 + u has more digits than u.
-            found += size * (u - math.log(ratio))
-        else:
-            found += size * (u - math.log(y) + math.log(x) - math.log(shrink))
-        size, change, ratio = r, -change, shrink
-    return found
+    shrink, change = (x + r) / (y + r), r * (gap / (y + r))
+    return relative_entropy(x, y * shrink, change) + relative_entropy(r, r * shrink, -change)
 
 
 @kernel
