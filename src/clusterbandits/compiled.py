@@ -13,6 +13,7 @@ import math
 import os
 import re
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
@@ -22,12 +23,13 @@ import numba.core.caching
 import numba.extending
 import numpy as np
 import platformdirs
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.cpython.tupleobj import namedtuple_getattr
 
 from clusterbandits.fingerprint import is_own, sources, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import ModuleType
 
     from numpy.typing import NDArray
 
@@ -154,15 +156,15 @@ def chain(
     """
     passed = ", ".join(arguments[arguments.index(number.partition(".")[0]) :])
     scope: dict[str, Any] = {f"f{key}": function for key, function in functions.items()}
-    scope |= {"nan": math.nan, "other": otherwise}
+    scope |= {"__name__": __name__, "nan": math.nan, "other": otherwise}
     cases = [f"    if {number} == {key}:\n        return f{key}({passed})" for key in functions]
     rest = "nan" if otherwise is None else f"other({passed})"
     exec("\n".join([f"def chain({', '.join(arguments)}):", *cases, f"    return {rest}"]), scope)
     return cast("Callable[..., Any]", scope["chain"])
 
 
-def switch(function: Callable[..., object], files: Sequence[ModuleType]) -> None:
-    """Let kernels call ``function(name, law, …)``, which calls the function ``name`` of ``files[law.code]``.
+def switch(function: Callable[..., object], kinds: Sequence[type]) -> None:
+    """Let kernels call ``function(name, law, …)``: the function ``name`` in the file of ``kinds[law.code]``.
 
     When a caller is first compiled, the list must be complete. The call becomes a chain of comparisons; it
     returns NaN for a number without such a function.
@@ -172,10 +174,50 @@ def switch(function: Callable[..., object], files: Sequence[ModuleType]) -> None
         word = getattr(name, "literal_value", None)
         if word is None:
             return None  # Numba asks again with the text itself.
+        files = [sys.modules[kind.__module__] for kind in kinds]
         found = {code: getattr(file, word) for code, file in enumerate(files) if hasattr(file, word)}
         return chain(found, "law.code", ["name", "law", *(f"p{i}" for i in range(len(given)))])
 
     specialise(function)(pick)
+
+
+def constants(named: type, names: Sequence[str], kinds: Sequence[type]) -> None:
+    """Let kernels read attributes of a NamedTuple that are those of ``kinds[code]``, for its first field.
+
+    They are compiled in as constants. When a caller is first compiled, the list must be complete.
+    """
+    _CONSTANTS[named] = (names, kinds)
+
+
+_CONSTANTS: dict[type, tuple[Sequence[str], Sequence[type]]] = {}
+
+
+def _values(of: Any, name: str) -> list[bool | float]:
+    names, kinds = _CONSTANTS.get(of.instance_class, ((), ()))
+    return [getattr(kind, name) for kind in kinds] if name in names else []
+
+
+@infer_getattr
+class _ConstantType(AttributeTemplate):  # type: ignore[misc]
+    key = numba.types.NamedTuple
+
+    def generic_resolve(self, of: Any, name: str) -> Any:
+        values = _values(of, name)
+        return numba.typeof(values[0]) if values else None
+
+
+@numba.extending.lower_getattr_generic(numba.types.NamedTuple)  # type: ignore[untyped-decorator]
+def _constant(context: Any, builder: Any, of: Any, value: Any, name: str) -> Any:
+    values = _values(of, name)
+    if not values:
+        return namedtuple_getattr(context, builder, of, value, name)
+    code, kind = builder.extract_value(value, 0), numba.typeof(values[0])
+    found = context.get_constant(kind, values[0])
+    for number, one in enumerate(values):
+        if one != values[0]:
+            same = builder.icmp_signed("==", code, code.type(number))
+            found = builder.select(same, context.get_constant(kind, one), found)
+    return found
 
 
 def plain(function: F) -> F:

@@ -9,8 +9,8 @@ import pytest
 from clusterbandits import Bernoulli, Exponential, Family, Gaussian, Poisson
 from tests.families import exact
 
-#: Divergences, slopes and differences; a few units in the last place.
-TOLERANCE = 4e-15
+#: Divergences, slopes and differences; a few units in the last place, more where terms are made of quotients.
+TOLERANCES = {family.name: 4e-15 for family in exact.FAMILIES} | {"negative-binomial": 2e-14}
 #: Roots, where the lowest carry the rounding of a logarithm.
 ROOT_TOLERANCE = 2e-13
 EACH = pytest.mark.parametrize("family", exact.FAMILIES, ids=lambda family: family.spec)
@@ -32,7 +32,7 @@ def test_divergence_everywhere(family: Family) -> None:
         for i, x in enumerate(means)
         for j, y in enumerate(means)
     )
-    assert worst < TOLERANCE
+    assert worst < TOLERANCES[family.name]
 
 
 @EACH
@@ -42,7 +42,7 @@ def test_divergence_beside_the_diagonal(family: Family, step: float) -> None:
         for y in (x * (1 - step), x * (1 + step)):
             if family.contains(y):
                 found = family.divergence(x, y)
-                assert relative_error(found, exact.divergence(family, x, y)) < TOLERANCE, (x, y)
+                assert relative_error(found, exact.divergence(family, x, y)) < TOLERANCES[family.name], (x, y)
 
 
 @EACH
@@ -53,7 +53,10 @@ def test_slope_everywhere(family: Family) -> None:
     for i, x in enumerate(means):
         for j, y in enumerate(inner):
             if x != y:
-                assert relative_error(found[i, j], exact.slope(family, x, y)) < TOLERANCE, (x, y)
+                assert relative_error(found[i, j], exact.slope(family, x, y)) < TOLERANCES[family.name], (
+                    x,
+                    y,
+                )
             else:
                 assert found[i, j] == 0
 
@@ -104,7 +107,7 @@ def check_differences(family: Family, x: float, y: float, width: float) -> None:
         (family.rise(x, y, width), exact.rise(family, x, y, width)),
         (family.divergence_above(x, y, width), exact.divergence_above(family, x, y, width)),
     ):
-        assert abs(found - wanted) <= (TOLERANCE + blur) * abs(wanted) + 1e-307, (x, y, width)
+        assert abs(found - wanted) <= (TOLERANCES[family.name] + blur) * abs(wanted) + 1e-307, (x, y, width)
 
 
 @EACH

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -15,7 +16,7 @@ from clusterbandits import families
 from clusterbandits.cli.common import Family as FamilyOption
 from clusterbandits.families import FAMILIES
 from clusterbandits.families.family import Family
-from clusterbandits.families.law import FILES, Law
+from clusterbandits.families.law import KINDS, TRAITS
 from tests.families import exact
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ EACH = pytest.mark.parametrize("kind", FAMILIES.values(), ids=FAMILIES)
 @EACH
 def test_a_family_is_one_file_with_six_kernels(kind: type[Family]) -> None:
     file: Any = sys.modules[kind.__module__]
-    assert FILES[kind.code] is file
+    assert KINDS[kind.code] is kind
     assert all(callable(getattr(file, name)) for name in KERNELS)
     assert hasattr(file, "draw_mean") == hasattr(file, "log_likelihood") == kind().has_posterior
 
@@ -39,16 +40,26 @@ def test_a_family_is_public_and_documented(kind: type[Family]) -> None:
     option: Any = FamilyOption
     assert named in option.__metadata__[0].help
     for document in ("README.md", "docs/mathematics.md"):
-        assert kind.name.replace("-", " ") in (ROOT / document).read_text().lower(), document
+        words = " ".join((ROOT / document).read_text().lower().split())
+        assert kind.name.replace("-", " ") in words, document
     assert any(isinstance(family, kind) for family in exact.FAMILIES)
 
 
 @EACH
 def test_kernels_get_exact_types(kind: type[Family]) -> None:
-    found = kind().law
-    assert [type(value).__name__ for value in found] == [
-        Law.__annotations__[name].__name__ for name in found._fields
-    ]
+    law = kind().law
+    assert [type(value) for value in law] == [int, float]
+    assert [type(getattr(law, name)) for name in TRAITS] == [float, float, bool, bool, bool, float, float]
+
+
+@EACH
+def test_kernels_read_the_same_traits(kind: type[Family]) -> None:
+    def read(law: Any) -> Any:
+        bounds = law.lowest, law.highest
+        return (*bounds, law.convex, law.scale_family, law.beta_likelihood, law.prior_weight, law.tie)
+
+    law = kind().law
+    assert numba.njit(read)(law) == read(law) == tuple(getattr(kind, name) for name in TRAITS)
 
 
 @EACH

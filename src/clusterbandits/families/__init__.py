@@ -6,13 +6,12 @@ A new family is one file (copy ``poisson.py``) and its class in ``FAMILIES``, wh
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 from clusterbandits.families.bernoulli import Bernoulli
 from clusterbandits.families.exponential import Exponential
 from clusterbandits.families.family import Family
 from clusterbandits.families.gaussian import Gaussian
-from clusterbandits.families.law import FILES
+from clusterbandits.families.law import KINDS
 from clusterbandits.families.negative_binomial import NegativeBinomial
 from clusterbandits.families.poisson import Poisson
 from clusterbandits.validate import choice, invalid
@@ -37,7 +36,7 @@ FAMILIES: dict[str, type[Family]] = {
 
 for code, kind in enumerate(FAMILIES.values()):
     kind.code = code
-    FILES.append(sys.modules[kind.__module__])
+    KINDS.append(kind)
 
 
 def as_family(spec: Family | str, owner: str = "as_family") -> Family:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -62,9 +63,8 @@ class Family:
 
     @property
     def law(self) -> Law:
-        """The numbers that compiled code receives in place of this object, with exact types."""
-        traits = {name: getattr(self, name) for name in Law._fields if name != "weight"}
-        return Law(weight=self._weight(), **traits)
+        """The numbers that compiled code receives in place of this object."""
+        return Law(self.code, self._weight())
 
     @property
     def spec(self) -> str:
@@ -79,7 +79,7 @@ class Family:
     @property
     def has_posterior(self) -> bool:
         """Whether means can be drawn from a posterior: the family's file defines how."""
-        return hasattr(law.FILES[self.code], "draw_mean")
+        return hasattr(sys.modules[law.KINDS[self.code].__module__], "draw_mean")
 
     @property
     def low(self) -> float:

@@ -4,49 +4,80 @@ Each family is an exponential family with divergence d(x, y) = ∫ₓʸ (u − x
 a function of the mean. Its file defines the six functions below, with the same names and arguments.
 """
 
-from types import ModuleType
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-import numpy as np
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel, switch
+from clusterbandits.compiled import allocating_kernel, constants, inner_kernel, kernel, switch
 from clusterbandits.limits import LARGEST_MEAN
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from clusterbandits.families.family import Family
 
 
 class Law(NamedTuple):
-    """A reward distribution: its number and parameter, and the traits that policies ask for."""
+    """A reward distribution: the number and parameter of its family. Its traits follow from the number."""
 
-    #: The place of the family's file in ``FILES``; only ``of_family`` uses it.
+    #: The place of the family in ``KINDS``; only this file uses it.
     code: int
     #: The known parameter: 1/σ² of Gaussian rewards, the shape of Exponential and negative binomial ones.
     weight: float
-    #: The least and the largest reward; means lie between them too.
-    lowest: float
-    highest: float
-    #: Whether d(x, y) is convex in y. Then the upper root is concave in the level, and posteriors are
-    #: log-concave.
-    convex: bool
-    #: Whether the mean is a scale: V(y) = y²/weight, and d(x, y) depends on x/y alone.
-    scale_family: bool
-    #: Whether t rewards with total s have likelihood y^s (1 − y)^(t − s), whose integral is a Beta function.
-    beta_likelihood: bool
-    #: The prior counts as prior_weight / weight pulls with reward 0; 0 is the flat prior.
-    prior_weight: float
-    #: Scores in the unit of rewards that differ by less, relative to the largest, are tied: above their
-    #: rounding error, far below the effect of one reward.
-    tie: float
+
+    @property
+    def lowest(self) -> float:
+        """The least reward, and the least mean."""
+        return KINDS[self.code].lowest
+
+    @property
+    def highest(self) -> float:
+        """The largest reward, and the largest mean; ∞ where rewards have no upper limit."""
+        return KINDS[self.code].highest
+
+    @property
+    def convex(self) -> bool:
+        """Whether d(x, y) is convex in y: upper roots are concave in the level, posteriors log-concave."""
+        return KINDS[self.code].convex
+
+    @property
+    def scale_family(self) -> bool:
+        """Whether the mean is a scale: V(y) = y²/weight, and d(x, y) depends on x/y alone."""
+        return KINDS[self.code].scale_family
+
+    @property
+    def beta_likelihood(self) -> bool:
+        """Whether t rewards of total s have likelihood y^s (1 − y)^(t − s), as for Bernoulli rewards."""
+        return KINDS[self.code].beta_likelihood
+
+    @property
+    def prior_weight(self) -> float:
+        """The prior counts as prior_weight / weight pulls with reward 0; 0 is the flat prior."""
+        return KINDS[self.code].prior_weight
+
+    @property
+    def tie(self) -> float:
+        """Scores in the unit of rewards that differ by less, relative to the largest, are tied.
+
+        It is above their rounding error, and far below the effect of one reward.
+        """
+        return KINDS[self.code].tie
 
 
-#: The file of every family, in the order of registration.
-FILES: list[ModuleType] = []
+#: The families in the order of registration.
+KINDS: list[type[Family]] = []
+TRAITS = tuple(name for name, value in vars(Law).items() if isinstance(value, property))
+# As fields they would be passed at every call: kernels took a sixth longer to compile.
+constants(Law, TRAITS, KINDS)
 
 
 def of_family(name: str, law: Law, *given: Any) -> Any:
     """Call the function of that name in the file of the law's family."""
-    return getattr(FILES[law.code], name)(law, *given)
+    return getattr(sys.modules[KINDS[law.code].__module__], name)(law, *given)
 
 
-switch(of_family, FILES)
+switch(of_family, KINDS)
 
 
 @kernel

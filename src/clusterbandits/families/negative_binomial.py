@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
-from clusterbandits.families import bernoulli
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families import bernoulli, exponential, poisson
 from clusterbandits.families.family import MOST_COUNT, CountFamily
-from clusterbandits.families.relative_entropy import excess_over_log
+from clusterbandits.families.relative_entropy import relative_entropy
 from clusterbandits.validate import between
 
 if TYPE_CHECKING:
@@ -60,33 +60,10 @@ class NegativeBinomial(CountFamily):
 
 @kernel
 def divergence(law: Law, x: float, y: float, gap: float) -> float:
-    """Return x log(x/y) − (x+r) log((x+r)/(y+r)), as two terms that are never negative; gap = y − x.
-
-    They are x E(r gap / (x (y+r))) and r E(−gap / (y+r)), with E(u) = u − log(1+u).
-    """
+    """Return x log(x/y) − (x+r) log((x+r)/(y+r)), as two terms that are never negative; gap = y − x."""
     r = law.weight
-    if gap == 0.0:
-        return 0.0
-    if x == 0.0:
-        return r * math.log1p(y / r)
-    if y == 0.0:
-        return math.inf
-    shrink, ratio = (x + r) / (y + r), y / x
-    change = r * (gap / (y + r))
-    first = change
-    if change / x < math.inf:
-        far = 1e-290 < ratio < math.inf
-        log_ratio = math.log(ratio * shrink) if far else math.log(y) - math.log(x) + math.log(shrink)
-        first = x * _excess(change / x, log_ratio)
-    return first + r * _excess(-gap / (y + r), math.log(shrink))
-
-
-@kernel
-def _excess(u: float, log_ratio: float) -> float:
-    """Return u − log(1+u); log_ratio is log(1+u), which is more accurate than u near u = −1."""
-    if abs(u) < 0.25:
-        return excess_over_log(u)
-    return u - (math.log1p(u) if u > -0.75 else log_ratio)
+    shrink, change = (x + r) / (y + r), r * (gap / (y + r))
+    return relative_entropy(x, y * shrink, change) + relative_entropy(r, r * shrink, -change)
 
 
 @kernel
@@ -127,12 +104,12 @@ def lower(law: Law, x: float, level: float) -> float:
     return min(x, r * q / (1.0 - q))
 
 
-@allocating_kernel
+@kernel
 def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
     """Draw the sum of that many rewards: one Poisson, whose mean is one Gamma."""
-    rate = rng.gamma(pulls * law.weight, mean / law.weight)
+    rate = exponential.total(law, rng, mean, pulls)
     # A rare draw of a small shape exceeds 64 bits, where the Poisson part is too small to matter.
-    return float(rng.poisson(rate)) if rate <= MOST_COUNT else float(math.floor(rate))
+    return poisson.total(law, rng, rate, 1) if rate <= MOST_COUNT else float(math.floor(rate))
 
 
 @inner_kernel

@@ -26,7 +26,7 @@ def relative_entropy(x: float, y: float, gap: float) -> float:
     if y == 0.0:
         return math.inf
     if abs(gap) < 0.25 * x:
-        return x * excess_over_log(gap / x)
+        return x * _excess_over_log(gap / x)
     ratio = y / x
     if 0.0 < ratio < math.inf:
         return gap - x * math.log(ratio)
@@ -34,7 +34,7 @@ def relative_entropy(x: float, y: float, gap: float) -> float:
 
 
 @kernel
-def excess_over_log(u: float) -> float:
+def _excess_over_log(u: float) -> float:
     """Return u − log(1+u) for |u| ≤ 1/4, from log(1+u) = 2 artanh(s) with s = u/(2+u)."""
     s = u / (2.0 + u)
     z = s * s
