@@ -82,9 +82,7 @@ def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
-    # Python never calls a private kernel, so it needs no code that unpacks its arguments.
-    private = function.__name__.startswith("_")
-    compiled = numba.njit(**_OPTIONS, **options, no_cpython_wrapper=private, no_cfunc_wrapper=True)(function)
+    compiled = numba.njit(**_OPTIONS, **options)(function)
     folder = cache_folder() if is_own(function) else None
     if folder is not None:
         chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
