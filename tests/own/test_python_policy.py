@@ -133,7 +133,7 @@ def test_it_replays_a_log(module: Any) -> None:
     rng = np.random.default_rng(2)
     arms = rng.integers(0, 3, 3000)
     rewards = (rng.random(3000) < np.array([0.2, 0.7, 0.4])[arms]).astype(int)
-    log = {"arm": [f"a{arm}" for arm in arms], "reward": rewards.tolist()}
+    log = {"time": list(range(3000)), "arm": [f"a{arm}" for arm in arms], "reward": rewards.tolist()}
     clusters = cb.Clusters({"x": ["a0", "a1"], "y": ["a2"]}, widths=0.5)
     result = cb.replay(log, [module.Greedy(clusters), cb.UCB1(clusters)])
     assert "greedy" in str(result)

@@ -1,0 +1,46 @@
+"""Compile all kernels before the tests start, on two cores: else every worker would compile them for itself.
+
+``python -m tests.compile_once thompson ucb1`` compiles what tests use of the policies it names.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import clusterbandits as cb
+from clusterbandits.simulation.precompile import nothing_compiled
+
+#: One policy of every kind that is compiled by itself, in two parts that take about as long.
+PARTS = (["clus-ts", "thompson", "ucb1"], ["kl-ucb", "imed", "tlp-mean", "ossb"])
+
+
+def compile_once() -> None:
+    """Compile everything, unless this machine has compiled the loop of simulations already."""
+    if nothing_compiled():
+        sys.stderr.write("compiling all kernels, in two processes\n")
+        started = [subprocess.Popen([sys.executable, "-m", "tests.compile_once", *part]) for part in PARTS]
+        for process in started:
+            process.wait()
+
+
+def use(name: str) -> None:
+    """Use a policy as tests do: simulated, online, explained and replayed."""
+    instance = cb.Instance([[0.3, 0.4], [0.5, 0.6]])
+    cb.regret_bound(instance)
+    cb.simulate(instance, name, horizon=20, runs=1, workers=1)
+    policy = cb.policy(name, instance.clusters(0.2))
+    for _ in range(6):
+        policy.tell(policy.ask(), 1)
+    policy.ask(2)
+    policy.explain()
+    log = {"time": list(range(400)), "arm": ["a", "b"] * 200, "reward": [0, 1] * 200}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cb.replay(log, [cb.policy(name, cb.Clusters({"x": ["a", "b"]}, widths=1))])
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:]:
+        use(each)
