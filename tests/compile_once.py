@@ -9,6 +9,8 @@ import subprocess
 import sys
 import warnings
 
+import numpy as np
+
 import clusterbandits as cb
 from clusterbandits.simulation.precompile import nothing_compiled
 
@@ -35,7 +37,8 @@ def use(name: str) -> None:
         policy.tell(policy.ask(), 1)
     policy.ask(2)
     policy.explain()
-    log = {"time": list(range(400)), "arm": ["a", "b"] * 200, "reward": [0, 1] * 200}
+    rng = np.random.default_rng(1)
+    log = {"time": range(400), "arm": rng.choice(["a", "b"], 400), "reward": rng.integers(0, 2, 400)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cb.replay(log, [cb.policy(name, cb.Clusters({"x": ["a", "b"]}, widths=1))])
