@@ -88,8 +88,8 @@ def test_other_families_draw_around_their_means(family: str) -> None:
         ("poisson", lambda u, t, s: u**s * math.exp(-t * u)),
         ("exponential:shape=2", lambda u, t, s: u ** (-2 * t - 1) * math.exp(-2 * s / u)),
         ("gaussian:sigma=0.5", lambda u, t, s: math.exp(4 * (s * u - t * u * u / 2))),
-        ("negative-binomial:shape=2", lambda u, t, s: u**s * (u + 2) ** (-s - 2 * t - 1)),
-        ("negative-binomial:shape=30", lambda u, t, s: (u / (u + 30)) ** s * (1 + u / 30) ** (-30 * t - 1)),
+        ("negative-binomial:shape=2", lambda u, t, s: u**s * (1 + u / 2) ** (-s - 2 * t - 1)),
+        ("negative-binomial:shape=30", lambda u, t, s: u**s * (1 + u / 30) ** (-s - 30 * t - 1)),
     ],
 )
 def test_likelihoods_are_ratios_of_integrals(family: str, density: Any) -> None:

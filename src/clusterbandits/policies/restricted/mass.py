@@ -119,12 +119,14 @@ def log_mass(of: Density, low: float, high: float) -> float:
 def _is_rough(of: Density) -> tuple[bool, bool]:
     """Tell whether the density is no polynomial near 0, and near 1: panels must then shrink towards them.
 
-    Where the variance vanishes at an end of the domain, the density is a power of the distance from it.
+    Where the variance vanishes at an end of the domain, the density is a power of the distance from it. Where
+    it is not log-concave besides, it has a pole beyond that end.
     """
     total = of.force * of.mode
     at_0 = variance(of.law, of.law.lowest) == 0.0
     at_1 = variance(of.law, of.law.highest) == 0.0
-    return at_0 and _is_fraction(total), at_1 and _is_fraction(of.force - total)
+    has_pole = not of.law.convex and total > 0.0
+    return at_0 and (has_pole or _is_fraction(total)), at_1 and _is_fraction(of.force - total)
 
 
 @inner_kernel
