@@ -49,7 +49,9 @@ def load(text: str, parameter: str, owner: str) -> object:
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:
-        allowed = f"importable from here, as in 'my_module:Greedy' for my_module.py; {text!r} is not"
+        allowed = (
+            f"importable from the current folder, as 'my_module:Greedy' is with my_module.py; {text!r} is not"
+        )
         raise invalid(parameter, owner, allowed, Described(f"{type(error).__name__}: {error}")) from None
     return found
 

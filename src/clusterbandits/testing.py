@@ -149,11 +149,14 @@ def _check_assumptions(policy: Policy, family: Family, examples: int) -> None:
         return
     rng = np.random.default_rng(0)
     for _ in range(20 * examples):
-        pulls, n = int(rng.integers(1, 200)), int(rng.integers(200, 10**6))
+        pulls, n = int(rng.integers(1, 200)), int(10 ** rng.uniform(0.0, 6.0))
         total = float(family.draw(_mean(family, rng), pulls, rng).sum())
         more, later = pulls + int(rng.integers(1, 50)), n + int(rng.integers(1, 10**5))
         paid = total + float(family.draw(_mean(family, rng), 1, rng)[0])
         here = score_at(made, pulls, total, n)
+        if math.isnan(here):
+            where = f"{pulls} pulls with total {total:g} in round {n}"
+            raise AssertionError(f"The score of {policy.label} is not a number for {where}.")
         for assumption, there in (
             (Assumption.FALLS_WITH_PULLS, -score_at(made, more, total, n)),
             (Assumption.RISES_WITH_TOTALS, score_at(made, pulls, min(paid, pulls * family.high), n)),

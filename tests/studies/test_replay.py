@@ -39,6 +39,7 @@ def plain_replay(log: Log, policy: cb.Policy, rounds: int, seed: int = 0) -> lis
     means = []
     for episode in range(len(kept) // size):
         policy = cb.Policy.of_description(description)
+        assert policy.rounds == 0
         if policy.randomised:
             policy._live = policy.fresh_state(chance_of(seed, policy.label, episode))
         chosen, earned, played = policy.ask(), 0.0, 0

@@ -62,7 +62,7 @@ def test_a_table_can_be_played() -> None:
 @pytest.mark.parametrize("name", ["flights", "", 3, None, ["admissions"]])
 def test_unknown_names_are_refused(name: Any) -> None:
     message = (
-        "The 'name' parameter of table_instance must be one of flights-by-origin, flights-by-destination, "
+        "The 'name' parameter of table_history must be one of flights-by-origin, flights-by-destination, "
         f"admissions. Got {name!r} instead."
     )
     with pytest.raises(InvalidInputError) as error:

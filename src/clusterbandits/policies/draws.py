@@ -61,6 +61,8 @@ class DrawPolicy(Policy):
     """A policy that chooses by chance; a subclass sets ``choose`` to a kernel ``choose(state, n)``."""
 
     choose: ClassVar[Callable[..., int]]
+    #: Whether clusters matter to it; else all arms are one.
+    clustered: ClassVar[bool] = False
     randomised = True
     saved = RandomStream()
     kernels = Kernels(select, take_in)
@@ -79,8 +81,8 @@ class DrawPolicy(Policy):
     def new_state(self, rng: Generator | None) -> DrawState:
         """Make a state before the first round."""
         assert rng is not None
-        layout = layout_of(members_of(self.clusters))
-        arms = layout.order.size
+        arms = len(self.clusters.arms)
+        layout = layout_of(members_of(self.clusters) if self.clustered else [list(range(arms))])
         return DrawState(
             law=self.family.law,
             formula=self._formula,

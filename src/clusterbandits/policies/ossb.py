@@ -150,7 +150,9 @@ def certain(state: AllocationState, arm: int, n: int, rounds: int) -> bool:
     if arm != leader_of(state.pulls, state.totals):
         return False
     pulls, total = state.pulls[arm] + rounds - 1, state.totals[arm]
-    low, high = total / pulls, (total + (rounds - 1) * state.law.highest) / pulls
+    low, high = total / pulls, math.inf
+    if state.law.highest < math.inf:
+        high = (total + (rounds - 1) * state.law.highest) / pulls
     wanted = (1.0 + state.gamma) * math.log(n + rounds - 1) * (1.0 + _MARGIN)
     for c in range(state.widths.size):
         if c == state.cluster[arm] or state.widths[c] == math.inf:

@@ -36,19 +36,27 @@ class PythonState:
 
     def copy(self) -> PythonState:
         """Return a state of its own, with the same random generator."""
-        state = self.learner._fresh_learner(self.rng)
-        for name in ("pulls", "totals", "squares"):
-            getattr(state, name)[:] = getattr(self, name)
-        for name in self.learner.remembers:
-            setattr(state.learner, name, copy.deepcopy(getattr(self.learner, name)))
-        return state
+        _, (made, arrays, rng, remembered) = self.__reduce__()
+        return _again(made, arrays, rng, copy.deepcopy(remembered))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let copies and pickles make a learner of their own."""
+        learner = self.learner
+        made = type(learner), learner.clusters, learner.settings, learner.family, learner.label
+        arrays = self.pulls, self.totals, self.squares
+        return _again, (made, arrays, self.rng, {name: getattr(learner, name) for name in learner.remembers})
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+
+def _again(
+    made: tuple[Any, ...], arrays: tuple[Any, ...], rng: Generator | None, remembered: dict[str, Any]
+) -> PythonState:
+    kind, clusters, settings, family, label = made
+    state: PythonState = kind.make(clusters, settings, family=family, label=label)._fresh_learner(rng)
+    for name, values in zip(("pulls", "totals", "squares"), arrays, strict=True):
+        getattr(state, name)[:] = values
+    for name, value in remembered.items():
+        setattr(state.learner, name, value)
+    return state
 
 
 def _select(state: PythonState, n: int) -> int:
@@ -110,11 +118,14 @@ class PythonPolicy(Policy):
     >>> class Greedy(cb.PythonPolicy):
     ...     name = "greedy"
     ...     def select(self, n):
-    ...         return int(np.argmax(self.totals / np.maximum(self.pulls, 1)))
+    ...         if n <= len(self.pulls):
+    ...             return n - 1
+    ...         return int(np.argmax(self.totals / self.pulls))
     >>> policy = Greedy(cb.Clusters([2, 1], widths=0.1))
-    >>> policy.tell(2, 1)
+    >>> for reward in [0, 1, 0]:
+    ...     policy.tell(policy.ask(), reward)
     >>> policy.ask()
-    2
+    1
     """
 
     compiled = False
@@ -124,6 +135,8 @@ class PythonPolicy(Policy):
     _seen: PythonState | None
 
     def __init_subclass__(cls) -> None:
+        if "select" in vars(cls) and not hasattr(cls, "name"):
+            raise invalid("name", cls.__name__, "set to a text such as 'greedy'", Described("nothing"))
         if "name" in vars(cls) and cls.select is PythonPolicy.select:
             raise invalid("select", cls.__name__, "defined", Described("nothing"))
         if cls.randomised:

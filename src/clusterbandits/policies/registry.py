@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.fingerprint import is_own
 from clusterbandits.policies.policy import Policy
 from clusterbandits.tables import Table
 from clusterbandits.validate import invalid
@@ -58,7 +57,8 @@ def split_spec(spec: object, owner: str = "policy") -> tuple[type[Policy], str |
     (<class 'clusterbandits.policies.clus_ucb.ClusUCB'>, 'a=5')
     """
     parts = spec.split(":", 2) if isinstance(spec, str) else [spec]
-    if len(parts) > 1 and all(part.isidentifier() for part in str(parts[1]).split(".")):
+    outside = len(parts) > 1 and parts[0] not in Policy.kinds
+    if outside and all(part.isidentifier() for part in str(parts[1]).split(".")):
         return Policy.kind_of(f"{parts[0]}:{parts[1]}", owner), str(parts[2]) if len(parts) > 2 else None
     written = ":".join(map(str, parts[1:]))
     return Policy.kind_of(parts[0], owner), written if len(parts) > 1 else None
@@ -100,6 +100,8 @@ def catalogue() -> list[dict[str, Any]]:
     >>> catalogue()[3]["policy"], catalogue()[3]["guarantee"]
     ('kl-ucb', 'meets the classical bound')
     """
+    from clusterbandits.policies import POLICIES
+
     return [
         {
             "policy": name,
@@ -111,8 +113,7 @@ def catalogue() -> list[dict[str, Any]]:
             "guarantee": kind.guarantee,
             "reference": kind.reference,
         }
-        for name, kind in Policy.kinds.items()
-        if is_own(kind)
+        for name, kind in POLICIES.items()
     ]
 
 

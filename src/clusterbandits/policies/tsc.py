@@ -66,4 +66,5 @@ class TSC(DrawPolicy):
     needs_posterior = True
     guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Carlsson et al. 2021"
+    clustered = True
     choose = choose
