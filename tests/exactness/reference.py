@@ -22,7 +22,7 @@ TIES = {
     "gaussian": 1e-13,
     "poisson": 1e-13,
     "exponential": 5e-13,
-    "negative-binomial": 5e-13,
+    "negative-binomial": 3e-13,
 }
 #: No mean is larger.
 TOPS = {

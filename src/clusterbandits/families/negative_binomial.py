@@ -49,7 +49,7 @@ class NegativeBinomial(CountFamily):
     convex = False
     prior_weight = 1.0
     #: Upper roots grow as exp(level), which amplifies the rounding error of the level.
-    tie = 5e-13
+    tie = 3e-13
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", between("shape", "NegativeBinomial", self.shape, 1e-6, 1e6))
