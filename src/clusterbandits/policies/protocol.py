@@ -128,7 +128,7 @@ def _watch_counted(state: Any, n: int) -> int:
 
 def kernels_for_python(kind: type) -> Kernels:
     """Return the kernels as Python may call them: those handed a generator must count references to it."""
-    kernels = KERNELS[kind]
+    kernels = KERNELS[kind]._replace(wants_each=plain(KERNELS[kind].wants_each))
     if "rng" not in getattr(kind, "_fields", ()):
         return kernels
     return kernels._replace(select=_select_counted, update=_update_counted, watch=_watch_counted)
