@@ -218,6 +218,19 @@ def _constant(context: Any, builder: Any, of: Any, value: Any, name: str) -> Any
     return found
 
 
+def entry(function: Callable[P, R], *example: Any) -> Callable[P, R]:
+    """Return the machine code of a kernel for arguments like these, to be called with such alone.
+
+    A kernel looks at the types of its arguments in every call, which takes half of the time of a small one.
+    """
+    if numba.config.DISABLE_JIT:
+        return function
+    kernel: Any = function
+    types = tuple(map(numba.typeof, example))
+    kernel.compile(types)
+    return cast("Callable[P, R]", kernel.overloads[types].entry_point)
+
+
 def plain(function: F) -> F:
     """Return the Python function that a kernel was compiled from, for ``specialise`` to compile in place."""
     return cast("F", getattr(function, "py_func", function))

@@ -12,7 +12,7 @@ from clusterbandits.errors import WidthWarning
 from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.partition import check_arms
 from clusterbandits.policies.alarms import Watchful
-from clusterbandits.policies.protocol import KERNELS, kernels_for_python
+from clusterbandits.policies.protocol import KERNELS, entries
 from clusterbandits.policies.saved import Saved
 from clusterbandits.validate import as_float, between, invalid, is_number, one_of, shown, whole
 
@@ -68,7 +68,7 @@ class Online(Watchful):
     def _begin(self) -> None:
         """Set up the state before the first round."""
         live: State = self.fresh_state()
-        self._kernels = kernels_for_python(type(live))
+        self._kernels = entries(live)
         self._awaited = [0] * len(self.clusters.arms)
         self._all_awaited = 0
         self._next_round = 1
@@ -94,7 +94,7 @@ class Online(Watchful):
         self._lock = threading.RLock()
         if "_live" in state:
             KERNELS.setdefault(type(self._live), self.kernels)
-            self._kernels = kernels_for_python(type(self._live))
+            self._kernels = entries(self._live)
 
     @property
     def kernels(self) -> Kernels:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from clusterbandits.compiled import allocating_kernel, chain, kernel, plain, specialise
+from clusterbandits.compiled import allocating_kernel, chain, entry, kernel, plain, specialise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,6 +124,21 @@ def _update_counted(state: Any, arm: int, pulls: int, total: float) -> None:
 @allocating_kernel
 def _watch_counted(state: Any, n: int) -> int:
     return watch(state, n)
+
+
+_ENTRIES: dict[type, Kernels] = {}
+
+
+def entries(state: Any) -> Kernels:
+    """Return the kernels of a state for online use: machine code, for whole numbers and floats alone."""
+    kind = type(state)
+    if kind not in _ENTRIES:
+        kernels = kernels_for_python(kind)
+        if isinstance(state, tuple):
+            select_now, update_now = entry(kernels.select, state, 1), entry(kernels.update, state, 0, 1, 0.0)
+            kernels = kernels._replace(select=select_now, update=update_now)
+        _ENTRIES[kind] = kernels
+    return _ENTRIES[kind]
 
 
 def kernels_for_python(kind: type) -> Kernels:
