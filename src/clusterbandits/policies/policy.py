@@ -56,9 +56,9 @@ class Policy(Online):
     with defaults, kernels and a state; see CONTRIBUTING.md.
 
     Threads may share a policy: every method holds the policy's lock, reads included, and ``ask(k)`` returns
-    the whole batch before another thread is served. The two locks of one ``ask`` and ``tell`` take about 3 %
-    of the time. Copies (``copy``, ``pickle``) are independent and have their own lock. A ``WidthWarning`` is
-    issued after the lock is released; if it is turned into an error, the reward has still been counted.
+    the whole batch before another thread is served. Copies (``copy``, ``pickle``) are independent and have
+    their own lock. A ``WidthWarning`` is issued after the lock is released; if it is turned into an error,
+    the reward has still been counted.
 
     Parameters
     ----------
