@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 #: Seconds that a process may take; compilation may be part of it.
@@ -69,6 +70,11 @@ def wait_until(process: subprocess.Popen[str], there: Callable[[], bool]) -> Non
     while not there():
         assert process.poll() is None, f"ended with {process.returncode}"
         time.sleep(0.005)
+
+
+def has_first_runs(store: Path, policies: int) -> bool:
+    """Tell whether a store holds the first runs of so many policies."""
+    return all((store / f"policy-{policy}-runs-000000.parquet").exists() for policy in range(policies))
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import clusterbandits as cb
+import clusterbandits.simulation
 from clusterbandits.cli.main import run
+from clusterbandits.errors import SimulationInterrupted
 from tests.cli.terminal import bar_of
-from tests.processes import command, started, wait_until
+from tests.processes import command, has_first_runs, started, wait_until
 
 PROBLEM = "0.3,0.7; 0.1,0.2,0.8"
 SMALL = ("simulate", PROBLEM, "--widths", "0.4,0.7", "--horizon", "1e4", "--runs", "6", "--seed", "3")
@@ -95,12 +97,22 @@ def test_ctrl_c_shows_what_is_done(tmp_path: Path) -> None:
     store = tmp_path / "kept"
     endless = command("simulate", PROBLEM, "--horizon", "1e12", "--runs", "1600", "--store", str(store))
     with started(endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        wait_until(child, lambda: len(list(store.glob("*.parquet"))) >= 2)
+        wait_until(child, lambda: has_first_runs(store, policies=2))
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
     assert child.returncode == 130
     assert err.startswith("Interrupted: ")
     assert out.startswith("Regret after 1e12 rounds")
+
+
+def test_ctrl_c_before_a_first_run_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise SimulationInterrupted(None)
+
+    monkeypatch.setattr(clusterbandits.simulation, "simulate", interrupted)
+    assert call(capsys, *SMALL) == (130, "", "Interrupted before every policy had finished a run.\n")
 
 
 def test_the_bar_is_for_terminals_only() -> None:

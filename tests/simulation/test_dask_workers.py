@@ -20,7 +20,7 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.cli.main import run
 from clusterbandits.simulation.dask_workers import WorkersError, dask_executor
-from tests.processes import command, started, wait_until
+from tests.processes import command, has_first_runs, started, wait_until
 from tests.simulation.dask_cluster import DaskCluster
 
 INSTANCE = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
@@ -112,7 +112,7 @@ def test_ctrl_c_leaves_the_cluster_running_and_idle(two: DaskCluster, tmp_path: 
     problem = ["0.3,0.7; 0.1,0.2,0.8", "--horizon", "1e9", "--runs", "480", "--store", str(store)]
     arguments = command("simulate", *problem, "--dask", two.address)
     with started(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        wait_until(process, lambda: len(list(store.glob("*.parquet"))) >= 3)
+        wait_until(process, lambda: has_first_runs(store, policies=2))
         process.send_signal(signal.SIGINT)
         asked = time.monotonic()
         out, err = process.communicate(timeout=60)

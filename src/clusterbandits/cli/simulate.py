@@ -69,6 +69,7 @@ def simulate(
             )
     except SimulationInterrupted as stop:
         if stop.result is None:
+            show("Interrupted before every policy had finished a run.", err=True)
             raise typer.Exit(130) from None
         interrupted, result = stop, stop.result
     if json:
