@@ -64,7 +64,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     A kernel works on the arrays it is given and makes none, so it counts no references: counting those of a
     state of a dozen arrays would take ten times as long as what a kernel does with them.
     """
-    return _compiled(function, _nrt=CHECKED)
+    return _compiled(function, _nrt=CHECKED, forceinline=not CHECKED)
+
+
+def separate_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a long function that many kernels call: it is called, and copied only where LLVM sees a gain."""
+    return _compiled(function, _nrt=CHECKED, forceinline=False)
 
 
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clusterbandits.compiled import allocating_kernel, constants, inner_kernel, kernel, switch
+from clusterbandits.compiled import allocating_kernel, constants, inner_kernel, separate_kernel, switch
 from clusterbandits.limits import LARGEST_MEAN
 
 if TYPE_CHECKING:
@@ -80,32 +80,32 @@ def of_family(name: str, law: Law, *given: Any) -> Any:
 switch(of_family, KINDS)
 
 
-@kernel
+@separate_kernel
 def divergence(law: Law, x: float, y: float, gap: float) -> float:
     """Return d(x, y), the information per reward of mean x against mean y; ``gap`` is y − x."""
     return float(of_family("divergence", law, x, y, gap))
 
 
-@kernel
+@separate_kernel
 def variance(law: Law, y: float) -> float:
     """Return the variance of one reward of mean y."""
     return float(of_family("variance", law, y))
 
 
-@kernel
+@separate_kernel
 def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
     """Return θ(y) − θ(x) for the natural parameter θ and x < y, however near or far; ``gap`` is y − x."""
     return float(of_family("natural_gap", law, x, y, gap))
 
 
-@kernel
+@separate_kernel
 def upper(law: Law, x: float, level: float) -> float:
     """Return sup{q : d(x, q) ≤ level} for level ≥ 0, the end of the domain at most."""
     # Rounding may have lifted x itself above the end.
     return min(float(of_family("upper", law, x, level)), max(x, LARGEST_MEAN))
 
 
-@kernel
+@separate_kernel
 def lower(law: Law, x: float, level: float) -> float:
     """Return inf{q : d(x, q) ≤ level} for level ≥ 0."""
     return float(of_family("lower", law, x, level))
