@@ -68,7 +68,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def separate_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a long function that many kernels call: it is called, and copied only where LLVM sees a gain."""
+    """Compile a long function that many kernels call: called, and copied only where LLVM sees a gain."""
     return _compiled(function, _nrt=CHECKED, forceinline=False)
 
 
