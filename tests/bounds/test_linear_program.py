@@ -14,7 +14,7 @@ from clusterbandits import Clusters, Family, Instance, regret_bound
 from tests.families import exact
 
 Floats = NDArray[np.float64]
-CLUSTERS_EACH = 700
+CLUSTERS_EACH = 250
 
 
 def random_cluster(rng: np.random.Generator, family: Family) -> tuple[Floats, float, float]:

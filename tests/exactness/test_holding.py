@@ -17,7 +17,7 @@ OTHERS = ["poisson", "exponential", "exponential:shape=2.5", "negative-binomial"
 @pytest.mark.parametrize("problem", PAPER, ids=lambda problem: problem.name)
 @pytest.mark.parametrize("kind", KINDS)
 def test_paper_equals_plain_python(problem: Problem, kind: str) -> None:
-    for (a, refresh), seed in product(SETTINGS, (1, 2)):
+    for (a, refresh), seed in product(SETTINGS, (1,)):
         tape = problem.tape(seed, 1200)
         policy = problem.policy(kind, a=a, refresh=refresh)
         expected = problem.reference(kind, a, refresh).play(tape.tolist(), 1200)
@@ -38,7 +38,7 @@ def test_paper_holding_equals_stepwise(problem: Problem, kind: str) -> None:
 @pytest.mark.parametrize("family", ["bernoulli", *OTHERS])
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_problems_equal_plain_python(family: str, kind: str) -> None:
-    for seed in range(6):
+    for seed in range(4):
         problem = random_problem(seed, family)
         a, refresh = SETTINGS[seed % 4]
         tape = problem.tape(seed, 250)

@@ -122,7 +122,7 @@ def test_paper(problem: Problem, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_random_problems(name: str, family: str) -> None:
     rounds = 150 if name in INDEX else 300
-    for seed in range(12):
+    for seed in range(6):
         problem = random_problem(seed, family)
         check(problem, name, problem.tape(seed, rounds))
 
@@ -254,7 +254,7 @@ SAME = [
 def test_same_paths(
     one: str, settings: dict[str, Any], other: str, its: dict[str, Any], wide: bool, family: str
 ) -> None:
-    for seed in range(12):
+    for seed in range(6):
         problem = random_problem(seed, family)
         if wide:
             problem = Problem(problem.name, problem.instance, problem.instance.clusters(np.inf))

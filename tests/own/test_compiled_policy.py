@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import clusterbandits as cb
+from clusterbandits.compiled import cache_folder
 from tests.own.test_python_policy import MODULES, imported
 
 INSTANCE = cb.Instance([[0.3, 0.5], [0.7]])
@@ -163,7 +165,10 @@ def test_nothing_of_it_is_kept_on_disk(tmp_path: Path) -> None:
     mine, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
     mine.mkdir()
     elsewhere.mkdir()
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    folder, copy = cache_folder(), tmp_path / "cache"
+    assert folder is not None
+    shutil.copytree(folder, copy / folder.name)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(copy)}
 
     def ran(folder: Path, *command: str) -> str:
         done = subprocess.run(

@@ -13,14 +13,14 @@ from scipy.special import betaln
 import clusterbandits as cb
 from clusterbandits.families.posterior import log_likelihood
 from clusterbandits.policies.hier_ts import MEANS, POINTS, STRENGTHS
-from clusterbandits.policies.protocol import kernels_for_python
+from clusterbandits.policies.protocol import entries
 
 PULLS, TOTALS = [5, 40, 12], [1.0, 22.0, 9.0]
 
 
 def asked(policy: Any, count: int) -> tuple[Any, np.ndarray[Any, Any]]:
     state = policy._live
-    select = kernels_for_python(type(state)).select
+    select = entries(state).select
     draws = np.array([[select(state, 100), *state.draws] for _ in range(count)])
     return state, draws[:, 1:]
 

@@ -92,7 +92,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(
     for _ in range(40):
         with child(CHILD, store) as process:
             assert line(process) == "alive"
-            time.sleep(generator.uniform(0.02, 0.15) * patience)
+            time.sleep(generator.uniform(0.05, 0.25) * patience)
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             said = line(process)

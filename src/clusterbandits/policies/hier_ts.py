@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.compiled import inner_kernel, kernel, separate_kernel
 from clusterbandits.families.law import variance
 from clusterbandits.families.posterior import log_likelihood
 from clusterbandits.policies.clus_ts import GroupPolicy
@@ -36,7 +36,7 @@ def _mean(state: Any, c: int, point: int) -> float:
     return float(state.lowest[c] + (point % MEANS) * state.spacing[c])
 
 
-@kernel
+@separate_kernel
 def draw_prior(state: Any, c: int) -> None:
     """Draw the mean and the concentration of a cluster; let its arms be known by them and their rewards."""
     if state.stale[c]:

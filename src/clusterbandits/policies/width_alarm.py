@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.compiled import inner_kernel, kernel, separate_kernel
 from clusterbandits.families.law import Law, divergence
 from clusterbandits.policies.protocol import FOREVER
 
@@ -187,7 +187,7 @@ def span(pulls: Any, totals: Floats, group: Group) -> tuple[float, float]:
     return least, most
 
 
-@kernel
+@separate_kernel
 def least_misfit(law: Law, pulls: Any, totals: Floats, group: Group, enough: float) -> tuple[float, float]:
     """Return the least misfit and its x by golden section, or the first found that is below ``enough``."""
     low, high = span(pulls, totals, group)

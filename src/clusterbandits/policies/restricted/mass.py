@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.compiled import inner_kernel, kernel, separate_kernel
 from clusterbandits.families.calculus import slope
 from clusterbandits.families.law import variance
 from clusterbandits.families.posterior import Density, log_density
@@ -99,7 +99,7 @@ def _scale(part: Part, v: float) -> float:
     return max(scale, _FINEST * abs(v), _SHORTEST * (part.last - part.first))
 
 
-@kernel
+@separate_kernel
 def log_mass(of: Density, low: float, high: float) -> float:
     """Return the log of ∫ exp(−t d(mode, u)) du from low to high."""
     if not high > low:
@@ -159,7 +159,7 @@ def _outwards(part: Part, start: float, end: float, step: float, top: float) -> 
     return mass
 
 
-@kernel
+@separate_kernel
 def draw_between(of: Density, rng: np.random.Generator, low: float, high: float) -> float:
     """Draw from the part of the posterior between low and high, by rejection under a staircase."""
     if not high > low:
