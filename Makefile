@@ -29,7 +29,7 @@ audit: paper
 	cp report/audit.md docs/audit.md
 
 test: setup
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff check

@@ -95,7 +95,7 @@ def test_bad_input_gets_one_sentence(
 
 def test_ctrl_c_shows_what_is_done(tmp_path: Path) -> None:
     store = tmp_path / "kept"
-    endless = command("simulate", PROBLEM, "--horizon", "1e12", "--runs", "1600", "--store", str(store))
+    endless = command("simulate", PROBLEM, "--horizon", "1e12", "--runs", "320", "--store", str(store))
     with started(endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         wait_until(child, lambda: has_first_runs(store, policies=2))
         child.send_signal(signal.SIGINT)

@@ -40,7 +40,7 @@ import json, sys
 import numpy as np
 import clusterbandits as cb
 from tests.exactness.test_conformance import CASES, made
-paths = [cb.play(made(name, problem), problem.tape(4, 120), 120).tolist() for name, problem in CASES]
+paths = [cb.play(made(name, problem), problem.tape(4, 100), 100).tolist() for name, problem in CASES]
 json.dump(paths, sys.stdout)
 """
 
@@ -106,7 +106,7 @@ def test_plain_python_chooses_the_same(tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    compiled = [cb.play(made(name, problem), problem.tape(4, 120), 120).tolist() for name, problem in CASES]
+    compiled = [cb.play(made(name, problem), problem.tape(4, 100), 100).tolist() for name, problem in CASES]
     assert json.loads(ran.stdout) == compiled
 
 

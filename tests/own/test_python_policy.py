@@ -129,6 +129,8 @@ def test_asking_is_playing_is_restoring(module: Any) -> None:
 def test_it_has_a_name_in_texts_studies_and_commands(module: Any, tmp_path: Path) -> None:
     assert isinstance(cb.policy("my_module:Greedy", CLUSTERS), module.Greedy)
     assert isinstance(cb.policy("my_module:Greedy:seed=3", CLUSTERS), module.Greedy)
+    with pytest.raises(cb.InvalidInputError, match="written as 'my_module:Greedy'"):
+        cb.policy("my_module.Greedy", CLUSTERS)
     (study,) = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
     (tmp_path / "greedy.toml").write_text(study)
     command = [sys.executable, "-m", "clusterbandits", "run", "greedy.toml", "--out", "report"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from clusterbandits.paper.figures import settings
 from clusterbandits.paper.reproduce import reproduce
 from clusterbandits.paper.results import PaperResults
 from clusterbandits.paper.settings import PaperSettings
+from tests.browser import needs_browser, opened_browser, opened_page
 from tests.processes import command, started, wait_until
 
 REDUCED = ["--runs", "6", "--horizon", "3000", "--seed", "1"]
@@ -197,3 +199,41 @@ def test_beyond_shows_every_holding_policy_beside_its_bounds(tmp_path: Path) -> 
     for policy in ("clus-opt", "imed-opt", "kl-ucb++", "ossb", "ucbc"):
         assert f">{policy}</td>" in text
     assert (tmp_path / "pictures" / "beyond-8c.svg").exists()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as opened:
+        yield opened
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_figure_is_shown_without_errors_or_sideways_scrolling(
+    browser: Any, report: tuple[Path, str], width: int
+) -> None:
+    page = opened_page(browser, report[0] / "index.html", width)
+    for key in ["figure-1", "figure-8", *(one.key for one in settings())]:
+        section = page.locator(f"section#{key}")
+        assert section.count() == 1, key
+        for picture in section.locator("svg.picture").all():
+            box = picture.bounding_box()
+            assert box["width"] > 200, key
+            assert box["height"] > 60, key
+            assert box["x"] >= 0, key
+            assert box["x"] + box["width"] <= width, key
+    smallest = page.evaluate(
+        "Math.min(...[...document.querySelectorAll('svg.picture text')]"
+        ".map(text => text.getBoundingClientRect().height))"
+    )
+    assert smallest >= 8
+    page.close()
+
+
+@needs_browser
+def test_it_prints(browser: Any, report: tuple[Path, str], tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto((report[0] / "index.html").as_uri())
+    page.pdf(path=tmp_path / "report.pdf", format="A4")
+    assert (tmp_path / "report.pdf").stat().st_size > 50_000
+    page.close()

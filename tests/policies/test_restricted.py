@@ -218,13 +218,11 @@ def test_contradicted_widths_pin_the_means() -> None:
 def test_no_failure_on_random_states(family: str) -> None:
     """Thousands of clusters: any number of pulls, any spread and width, rewards 0 and 1."""
     rng = np.random.default_rng(23)
-    sizes = rng.integers(2, 11, 1000)
+    slow = family in {"exponential", "negative-binomial"}
+    sizes = rng.integers(2, 11, 300 if slow else 1000)
     widths = 10 ** rng.uniform(-4, 0.3, sizes.size)
     policy = cb.ClusTS(cb.Clusters(sizes.tolist(), widths=widths.tolist()), family=family, alarm="ignore")
-    arms, turns = (
-        int(sizes.sum()),
-        {"bernoulli": 20, "exponential": 1, "negative-binomial": 1}.get(family, 5),
-    )
+    arms, turns = int(sizes.sum()), {"bernoulli": 20}.get(family, 1 if slow else 5)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     kernels = entries(policy._live)
     for _ in range(turns):
@@ -282,7 +280,7 @@ def test_masses_of_exponential_means(shape: float, low: float, high: float) -> N
         assert log_mass(of, low, high) == pytest.approx(float(exact), abs=1e-6)
 
 
-@pytest.mark.parametrize("shape", [0.01, 0.5, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("shape", [0.01, 0.5, 1.0, 30.0, 1e3])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1e-3), (0.0, 1e3), (0.4, 0.41), (5.0, 50.0)])
 @pytest.mark.parametrize(("pulls", "total"), [(1.0, 0.0), (1.0, 3.0), (20.0, 11.0), (2.25, 0.7)])
 def test_masses_of_negative_binomial_means(

@@ -92,7 +92,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(
     for _ in range(40):
         with child(CHILD, store) as process:
             assert line(process) == "alive"
-            time.sleep(generator.uniform(0.05, 0.25) * patience)
+            time.sleep(generator.uniform(0.1, 0.4) * patience)
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             said = line(process)
@@ -105,7 +105,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(
         kills += 1
         patience *= 1.5 if files[-1] == files[-2] else 1
     assert said == "done"
-    assert kills >= 4
+    assert kills >= 3
     assert len({count for count in files if 0 < count < 48}) >= 2
     assert files[-1] == 48
     assert unfinished(store) == []

@@ -399,9 +399,9 @@ def test_holding_keeps_the_law_of_regret(name: str) -> None:
     instance, widths = LAWS[name]
     clusters = instance.clusters(widths)
     rounds = [100, 1000]
-    held = cb.simulate(instance, BOTH, 3000, runs=400, seed=1, clusters=clusters, checkpoints=rounds)
+    held = cb.simulate(instance, BOTH, 3000, runs=300, seed=1, clusters=clusters, checkpoints=rounds)
     stepped = cb.simulate(
-        instance, BOTH, 3000, runs=400, seed=2, clusters=clusters, checkpoints=rounds, stepwise=True
+        instance, BOTH, 3000, runs=300, seed=2, clusters=clusters, checkpoints=rounds, stepwise=True
     )
     for label in BOTH:
         for step in range(3):
@@ -410,7 +410,7 @@ def test_holding_keeps_the_law_of_regret(name: str) -> None:
         place = BOTH.index(label)
         assert alike(held.pulls[place, :, -1, best], stepped.pulls[place, :, -1, best]) > 0.001
     bolder = cb.simulate(
-        instance, [f"{label}:a=1" for label in BOTH], 3000, runs=400, seed=3, clusters=clusters
+        instance, [f"{label}:a=1" for label in BOTH], 3000, runs=300, seed=3, clusters=clusters
     )
     for place in range(2):
         assert alike(stepped.regret(place)[:, -1], bolder.regret(place)[:, -1]) < 1e-6

@@ -131,7 +131,7 @@ def test_the_range_over_worlds_covers_what_comes() -> None:
     rng = np.random.default_rng(11)
     covered, mean_covered, apart = [], [], []
     truth = cb.Instance(CAMPAIGNS)
-    for k in range(24):
+    for k in range(18):
         advice = advise(drawn(CAMPAIGNS, (40, 150, 600)[k % 3], rng), horizon=5e3, runs=24, seed=k)
         safe = truth.clusters(list(advice.widths.values()))
         fresh = cb.simulate(truth, [cb.KLUCB(safe), cb.ClusUCB(safe)], 5e3, 12, seed=500 + k, paired=True)

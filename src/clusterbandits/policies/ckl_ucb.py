@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from clusterbandits.limits import MOST_TABLE_ARMS
-from clusterbandits.policies.arms import members_of
 from clusterbandits.policies.index.policy import IndexPolicy
 from clusterbandits.policies.index.state import IndexState, by_distances, fresh_state
 from clusterbandits.policies.settings import ALARM
@@ -76,7 +75,7 @@ class CKLUCB(IndexPolicy):
         del rng
         given = self.settings["distances"]
         settings = self.settings if given is None else self.settings | {"alarm": "ignore"}
-        state = fresh_state(self.family.law, members_of(self.clusters), self.clusters.widths, settings)
+        state = fresh_state(self.family.law, *self.groups(), settings)
         return by_distances(state, self._by_width() if given is None else np.array(given, dtype=np.float64))
 
     def _by_width(self) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.calculus import divergence_above
-from clusterbandits.policies.arms import alone
 from clusterbandits.policies.imed_state import ImedPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from clusterbandits.policies.imed_state import ImedState
 
 
@@ -54,7 +51,3 @@ class IMED(ImedPolicy):
     defaults: ClassVar = {}
     guarantee = "meets the classical bound"
     reference = "Honda and Takemura 2015"
-
-    def groups(self) -> tuple[list[list[int]], Sequence[float]]:
-        """Return every arm as a cluster of its own."""
-        return alone(len(self.clusters.arms))

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from clusterbandits.policies.arms import Floats, Ints, leader_of, members_of
+from clusterbandits.policies.arms import Floats, Ints, leader_of
 from clusterbandits.policies.hold_search import fresh_memory, fresh_reach
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Assumption
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.random import Generator
     from numpy.typing import NDArray
 
@@ -58,10 +56,6 @@ class ImedPolicy(Policy):
         from clusterbandits.policies.imed_kernels import KERNELS
 
         return KERNELS
-
-    def groups(self) -> tuple[list[list[int]], Sequence[float]]:
-        """Return the arms of every cluster by number, and the widths."""
-        return members_of(self.clusters), self.clusters.widths
 
     def new_state(self, rng: Generator | None) -> ImedState:
         """Make a state before the first round."""

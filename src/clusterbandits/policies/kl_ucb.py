@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.law import upper
-from clusterbandits.policies.arms import alone
 from clusterbandits.policies.index.policy import IndexPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from clusterbandits.families.law import Law
 
 
@@ -54,7 +51,3 @@ class KLUCB(IndexPolicy):
     defaults: ClassVar = {"a": 0.0, "refresh": 1}
     guarantee = "meets the classical bound"
     reference = "Garivier and Cappé 2011"
-
-    def groups(self) -> tuple[list[list[int]], Sequence[float]]:
-        """Return every arm as a cluster of its own."""
-        return alone(len(self.clusters.arms))

@@ -19,7 +19,6 @@ from clusterbandits.policies.arms import (
     Ints,
     first_unpulled,
     leader_of,
-    members_of,
     smallest,
 )
 from clusterbandits.policies.clus_opt import CHEAPER, prices
@@ -252,7 +251,7 @@ class OSSB(Policy):
         del rng
         arms = len(self.clusters.arms)
         return AllocationState(
-            **self.clustered_fields(members_of(self.clusters), self.clusters.widths),
+            **self.clustered_fields(*self.groups()),
             epsilon=float(self.settings["epsilon"]),
             gamma=float(self.settings["gamma"]),
             memory=fresh_memory(arms, explored=0),

@@ -15,7 +15,7 @@ from clusterbandits.fingerprint import is_own
 from clusterbandits.limits import MOST_ARMS
 from clusterbandits.outside import load, reference, source_key
 from clusterbandits.partition import check_arms
-from clusterbandits.policies.arms import layout_of
+from clusterbandits.policies.arms import alone, layout_of, members_of
 from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.online import Online
 from clusterbandits.policies.protocol import KERNELS, one_round
@@ -206,6 +206,12 @@ class Policy(Online):
         """Whether simulations can play many rounds of it in one step."""
         return self.kernels.hold is not one_round
 
+    def groups(self) -> tuple[list[list[int]], Sequence[float]]:
+        """Return the arms by number in the clusters that it knows, and their widths; else every arm alone."""
+        if self.uses_widths:
+            return members_of(self.clusters), self.clusters.widths
+        return alone(len(self.clusters.arms))
+
     def clustered_fields(self, members: Sequence[Sequence[int]], widths: Sequence[float]) -> dict[str, Any]:
         """Return the fields of a state that knows clusters: statistics, layout, widths and alarm."""
         layout, law = layout_of(members), self.family.law
@@ -296,6 +302,8 @@ class Policy(Online):
     @staticmethod
     def kind_of(name: object, owner: str = "policy") -> type[Policy]:
         """Return the class that a name, or a text such as ``my_module:Greedy``, stands for."""
+        if isinstance(name, str) and "." in name and ":" not in name:
+            raise invalid("policy", owner, "written as 'my_module:Greedy' if it is a class of a module", name)
         if not (isinstance(name, str) and ":" in name):
             return Policy.kinds[choice("policy", owner, name, Policy.kinds)]
         found = load(name, "policy", owner)

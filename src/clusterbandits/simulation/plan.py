@@ -115,18 +115,30 @@ class Plan:
         horizon = whole("horizon", "Plan", data["horizon"], least=1)
         instance = Instance.from_dict(data["instance"])
         policies = tuple(Policy.of_description(one) for one in data["policies"])
-        runs = whole("runs", "Plan", data["runs"], least=1, most=MOST_RUNS)
-        checkpoints = read_checkpoints(list(data["checkpoints"]), horizon)
-        check_numbers("Plan", len(policies), runs, len(checkpoints), len(instance.arms))
+        return cls.checked("Plan", instance, policies, horizon, data)
+
+    @classmethod
+    def checked(
+        cls,
+        owner: str,
+        instance: Instance,
+        policies: tuple[Policy, ...],
+        horizon: int,
+        settings: Mapping[str, Any],
+    ) -> Plan:
+        """Return a plan whose other settings, by name, have been checked here."""
+        runs = whole("runs", owner, settings["runs"], least=1, most=MOST_RUNS)
+        checkpoints = read_checkpoints(settings["checkpoints"], horizon)
+        check_numbers(owner, len(policies), runs, len(checkpoints), len(instance.arms))
         return cls(
             instance=instance,
             policies=policies,
             horizon=horizon,
             runs=runs,
-            seed=whole("seed", "Plan", data["seed"], least=0, most=LARGEST_SEED),
+            seed=whole("seed", owner, settings["seed"], least=0, most=LARGEST_SEED),
             checkpoints=checkpoints,
-            paired=truth("paired", "Plan", data["paired"]),
-            stepwise=truth("stepwise", "Plan", data["stepwise"]),
+            paired=truth("paired", owner, settings["paired"]),
+            stepwise=truth("stepwise", owner, settings["stepwise"]),
         )
 
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from clusterbandits.errors import SimulationInterrupted
 from clusterbandits.families.family import MOST_COUNT
 from clusterbandits.instance import paired_clusters
-from clusterbandits.limits import LARGEST_SEED, MOST_RUNS
 from clusterbandits.policies import Policy, policy
 from clusterbandits.simulation.campaign import Campaign, Simulation, open_simulation
-from clusterbandits.simulation.checkpoints import read_checkpoints
 from clusterbandits.simulation.executors import workers_of
 from clusterbandits.simulation.plan import Plan
-from clusterbandits.validate import Described, check_numbers, invalid, is_list, truth, whole
+from clusterbandits.validate import Described, invalid, is_list, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -154,19 +152,7 @@ def plan_of(
         raise invalid(
             "horizon", "simulate", f"at most {MOST_COUNT / best:.3g} for a mean of {best:g}", horizon
         )
-    runs = whole("runs", "simulate", settings["runs"], least=1, most=MOST_RUNS)
-    checkpoints = read_checkpoints(settings["checkpoints"], horizon)
-    check_numbers("simulate", len(learners), runs, len(checkpoints), len(instance.arms))
-    return Plan(
-        instance=instance,
-        policies=learners,
-        horizon=horizon,
-        runs=runs,
-        seed=whole("seed", "simulate", settings["seed"], least=0, most=LARGEST_SEED),
-        checkpoints=checkpoints,
-        paired=truth("paired", "simulate", settings["paired"]),
-        stepwise=truth("stepwise", "simulate", settings["stepwise"]),
-    )
+    return Plan.checked("simulate", instance, learners, horizon, settings)
 
 
 def _policies(

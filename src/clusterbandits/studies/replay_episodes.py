@@ -180,7 +180,8 @@ def _uniform_rows(
         arms = names.numbers(batch.text("arm")[:size])
         if len(names) > len(found.arms):
             raise source.refuse("stay as it is while it is read", f"a new arm, {names.names[-1]!r},")
-        rewards = batch.numbers("reward")[:size]
+        # Some columns can only be read; Numba would compile the loop again for those.
+        rewards = np.require(batch.numbers("reward")[:size], requirements="W")
         if least is not None:
             kept = coin.random(size) <= least / batch.numbers("propensity")[:size]
             arms, rewards = arms[kept], rewards[kept]

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from clusterbandits.policies.arms import members_of
 from clusterbandits.policies.index.state import IndexState, fresh_state
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Assumption
 from clusterbandits.policies.saved import KeptChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.random import Generator
 
     from clusterbandits.policies.explanation import Explanation
@@ -42,10 +39,6 @@ class IndexPolicy(Policy):
         from clusterbandits.policies.index.kernels import KERNELS
 
         return KERNELS
-
-    def groups(self) -> tuple[list[list[int]], Sequence[float]]:
-        """Return the arms of every cluster by number, and the widths."""
-        return members_of(self.clusters), self.clusters.widths
 
     def new_state(self, rng: Generator | None) -> IndexState:
         """Make a state before the first round."""
