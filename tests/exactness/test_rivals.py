@@ -254,7 +254,7 @@ SAME = [
 def test_same_paths(
     one: str, settings: dict[str, Any], other: str, its: dict[str, Any], wide: bool, family: str
 ) -> None:
-    for seed in range(6):
+    for seed in range(12):
         problem = random_problem(seed, family)
         if wide:
             problem = Problem(problem.name, problem.instance, problem.instance.clusters(np.inf))
