@@ -12,19 +12,21 @@ import warnings
 import numpy as np
 
 import clusterbandits as cb
-from clusterbandits.simulation.precompile import nothing_compiled
+from clusterbandits.compiled import cache_folder
 
 #: One policy of every kind that is compiled by itself, in two parts that take about as long.
 PARTS = (["clus-ts", "thompson", "ucb1"], ["kl-ucb", "imed", "tlp-mean", "ossb"])
 
 
 def compile_once() -> None:
-    """Compile everything, unless this machine has compiled the loop of simulations already."""
-    if nothing_compiled():
+    """Compile everything, unless this was done since kernels were last edited."""
+    folder = cache_folder()
+    if folder is not None and not (done := folder / "compiled-for-tests").exists():
         sys.stderr.write("compiling all kernels, in two processes\n")
         started = [subprocess.Popen([sys.executable, "-m", "tests.compile_once", *part]) for part in PARTS]
-        for process in started:
-            process.wait()
+        ended = [process.wait() for process in started]
+        if not any(ended):
+            done.touch()
 
 
 def use(name: str) -> None:

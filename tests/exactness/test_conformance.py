@@ -127,7 +127,7 @@ def test_one_compilation_a_policy() -> None:
     states = {type(made(name, problem).fresh_state()) for name, problem in CASES}
     assert _compilations(advance) == len(states)
     for state in states:
-        for kernel in KERNELS[state]:
+        for kernel in filter(callable, KERNELS[state]):
             assert _compilations(kernel) <= len(states)
 
 

@@ -76,7 +76,7 @@ class Online(Watchful):
         #: A state in which awaited rewards have arrived, and the arms in which it may be out of date.
         self._supposed: State | None = None
         self._outdated: set[int] = set()
-        self._each = bool(self._kernels.wants_each(live))
+        self._each = self.kernels.wants_each
         self._begin_watch(live)
         self._live = live
 

@@ -7,7 +7,7 @@ These two are all a policy needs: it is then played round by round. The others a
 they bring. Skip-ahead simulation is exact only if that is true, so a policy that has ``hold`` declares in
 ``relies_on`` what its reasoning assumes, and ``clusterbandits.testing.check_policy`` tries to refute it.
 ``watch(state, n)`` lets the policy look at its data before round n and returns the round of its next look.
-``wants_each(state)`` tells whether every reward must be taken in on its own, for sums of squares.
+With ``wants_each`` every reward is taken in on its own, for sums of squares.
 
 The functions of this file dispatch: a kernel that calls them is compiled once per class of state.
 """
@@ -63,12 +63,6 @@ def never(_state: Any, _n: int) -> int:
 
 
 @kernel
-def sums_suffice(_state: Any) -> bool:
-    """Tell that the sum of several rewards is enough."""
-    return False
-
-
-@kernel
 def uncertain(_state: Any, _arm: int, _n: int, rounds: int) -> bool:
     """Tell that a choice is certain for its own round alone."""
     return rounds == 1
@@ -81,7 +75,8 @@ class Kernels(NamedTuple):
     update: Callable[..., None]
     hold: Callable[..., int] = one_round
     watch: Callable[..., int] = never
-    wants_each: Callable[..., bool] = sums_suffice
+    #: Whether every reward must be taken in on its own; else the sum of several is enough.
+    wants_each: bool = False
     #: For ``hold_by_search``: whether the choice of round n is certain for so many rounds.
     certain: Callable[..., bool] = uncertain
 
@@ -107,7 +102,6 @@ select: Callable[[Any, int], int] = _dispatched("select")
 update: Callable[[Any, int, int, float], None] = _dispatched("update")
 hold: Callable[[Any, int, int, int], int] = _dispatched("hold")
 watch: Callable[[Any, int], int] = _dispatched("watch")
-wants_each: Callable[[Any], bool] = _dispatched("wants_each")
 certain: Callable[[Any, int, int, int], bool] = _dispatched("certain")
 
 
@@ -143,7 +137,7 @@ def entries(state: Any) -> Kernels:
 
 def kernels_for_python(kind: type) -> Kernels:
     """Return the kernels as Python may call them: those handed a generator must count references to it."""
-    kernels = KERNELS[kind]._replace(wants_each=plain(KERNELS[kind].wants_each))
+    kernels = KERNELS[kind]
     if "rng" not in getattr(kind, "_fields", ()):
         return kernels
     return kernels._replace(select=_select_counted, update=_update_counted, watch=_watch_counted)

@@ -83,11 +83,6 @@ def _never(_state: PythonState, _n: int) -> int:
     return FOREVER
 
 
-def _wants_each(state: PythonState) -> bool:
-    kind = type(state.learner)
-    return kind.needs_squares or kind.update is not PythonPolicy.update
-
-
 class PythonPolicy(Policy):
     """Base class of policies written in plain Python; it works wherever a built-in policy does.
 
@@ -131,7 +126,6 @@ class PythonPolicy(Policy):
     compiled = False
     randomised = True
     remembers: ClassVar[tuple[str, ...]] = ()
-    kernels = Kernels(_select, _update, watch=_never, wants_each=_wants_each)
     _seen: PythonState | None
 
     def __init_subclass__(cls) -> None:
@@ -147,6 +141,12 @@ class PythonPolicy(Policy):
     def __init__(self, clusters: Clusters, **settings: Any) -> None:
         super().__init__(clusters, **settings)
         self._seen = None
+
+    @property
+    def kernels(self) -> Kernels:
+        """The functions that call ``select`` and ``update``."""
+        wants_each = self.needs_squares or type(self).update is not PythonPolicy.update
+        return Kernels(_select, _update, watch=_never, wants_each=wants_each)
 
     def select(self, n: int) -> int:
         """Return the number of the arm to play in round n, which is 1 in the first round."""

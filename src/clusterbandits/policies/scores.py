@@ -47,8 +47,6 @@ class ScoreState(NamedTuple):
     skips: bool
     #: Whether scores do not depend on the round: they are then computed when an arm is pulled.
     timeless: bool
-    #: Whether sums of squares are kept.
-    squared: bool
     pulls: Ints
     totals: Floats
     squares: Floats
@@ -57,8 +55,12 @@ class ScoreState(NamedTuple):
     scores: Floats
 
 
+class SquaresState(ScoreState):
+    """A state whose sums of squares are kept: a class of its own, since others need not ask about that."""
+
+
 #: The formulas of every state class, by number.
-FORMULAS: dict[type, list[Callable[..., float]]] = {ScoreState: []}
+FORMULAS: dict[type, list[Callable[..., float]]] = {ScoreState: [], SquaresState: []}
 
 
 _formula = by_formula(lambda kind: FORMULAS[kind])
@@ -111,16 +113,15 @@ def update(state: Any, arm: int, pulls: int, total: float) -> None:
         state.memory[0].unpulled -= 1
     state.pulls[arm] += pulls
     state.totals[arm] += total
-    if state.squared:
-        state.squares[arm] += total * total
     if state.timeless and state.pulls[arm] > 0:
         state.scores[arm] = score(state, arm, state.pulls[arm], state.totals[arm], 1)
 
 
 @kernel
-def wants_each(state: Any) -> bool:
-    """Tell whether every reward must be taken in on its own."""
-    return bool(state.squared)
+def update_with_squares(state: Any, arm: int, pulls: int, total: float) -> None:
+    """Add one reward to the arm's statistics, or pulls that paid nothing."""
+    state.squares[arm] += total * total
+    update(state, arm, pulls, total)
 
 
 def score_at(policy: Policy, pulls: int, total: float, n: int) -> float:
@@ -146,11 +147,13 @@ class ScorePolicy(Policy):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        formula = vars(cls).get("score")
-        if formula is None:
+        if not {"score", "needs_squares"} & vars(cls).keys():
             return
+        formula = cls.score
         cls.score = staticmethod(formula)
-        if not is_own(cls):
+        if is_own(cls):
+            cls._state_class = SquaresState if cls.needs_squares else ScoreState
+        else:
             # A state class of its own: what is compiled for it never reaches the disk.
             cls._state_class = type(f"{cls.__name__}State", (ScoreState,), {"__module__": cls.__module__})
         formulas = FORMULAS.setdefault(cls._state_class, [])
@@ -160,7 +163,8 @@ class ScorePolicy(Policy):
     @property
     def kernels(self) -> Kernels:
         """The compiled functions, the same for all score policies."""
-        return Kernels(select, update, hold=hold_by_search, wants_each=wants_each, certain=certain)
+        take_in = update_with_squares if self.needs_squares else update
+        return Kernels(select, take_in, hold_by_search, certain=certain, wants_each=self.needs_squares)
 
     @property
     def skips_ahead(self) -> bool:
@@ -178,7 +182,6 @@ class ScorePolicy(Policy):
             parameter=1.0 if value is None else float(value),
             skips=self.skips_ahead,
             timeless=self.timeless,
-            squared=self.needs_squares,
             pulls=np.zeros(arms, dtype=np.int64),
             totals=np.zeros(arms),
             squares=np.zeros(arms),

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
+from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel, specialise
 from clusterbandits.families.law import Law, total
-from clusterbandits.policies.protocol import hold, select, update, wants_each, watch
+from clusterbandits.policies.protocol import KERNELS, hold, select, update, watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 #: Places in a cursor: the round about to be played, the first checkpoint not yet passed, and the arm that is
@@ -117,12 +119,29 @@ def _write(
 def _pay(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
     """Tell the policy what the rounds paid; a tape one by one, as sums of floats depend on order."""
     if state.pulls[arm] - rewards.first[arm] >= rewards.tape.shape[1]:
-        at_once = 1 if wants_each(state) else rounds
-        for _ in range(rounds // at_once):
-            update(state, arm, at_once, total(rewards.law, rewards.rng, rewards.means[arm], at_once))
+        _draw(state, rewards, arm, rounds)
         return
     for _ in range(rounds):
         update(state, arm, 1, rewards.tape[arm, state.pulls[arm] - rewards.first[arm]])
+
+
+def _draw(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
+    """Draw what the rounds pay and tell the policy: the sum, or every reward to a policy that needs it."""
+    (_draw_each if KERNELS[type(state)].wants_each else _draw_sum)(state, rewards, arm, rounds)
+
+
+@specialise(_draw)
+def _pick_draw(state: Any, *_: Any) -> Callable[..., None]:
+    return _draw_each if KERNELS[state.instance_class].wants_each else _draw_sum
+
+
+def _draw_sum(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
+    update(state, arm, rounds, total(rewards.law, rewards.rng, rewards.means[arm], rounds))
+
+
+def _draw_each(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
+    for _ in range(rounds):
+        update(state, arm, 1, total(rewards.law, rewards.rng, rewards.means[arm], 1))
 
 
 def new_cursor() -> NDArray[np.int64]:
