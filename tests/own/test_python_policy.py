@@ -33,14 +33,14 @@ SCRIPT = re.search(r"```python\n(import numpy.*?)```", PAGE, flags=re.DOTALL)
 INSTANCE = cb.Instance([[0.41, 0.42, 0.43], [0.43, 0.44, 0.45]])
 CLUSTERS = INSTANCE.clusters(0.05)
 SLOW = """
-import sys, time
+import os, sys, time
 import clusterbandits as cb
 
 class Slow(cb.PythonPolicy):
     name = "slow"
     def select(self, n):
         if n == 1:
-            print("run", flush=True)
+            os.write(1, b"run\\n")  # In one go: two processes do so at the same time.
         time.sleep(0.002)
         return n % len(self.pulls)
 
