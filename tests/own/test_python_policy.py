@@ -21,6 +21,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.policies import Policy
+from clusterbandits.policies.protocol import KERNELS
 from clusterbandits.simulation.rewards import reward_iterators, run_rewards
 from clusterbandits.simulation.simulate import plan_of
 from tests.processes import line, started
@@ -247,6 +248,11 @@ def test_memory_is_saved_and_nothing_else_can_be_remembered(tmp_path: Path) -> N
 
     with pytest.raises(cb.InvalidInputError, match="a tuple with 'seen' in it"):
         Forgetful(CLUSTERS).ask()
+
+
+def test_what_one_class_wants_is_not_what_another_gets(module: Any) -> None:
+    for policy in (module.Greedy(CLUSTERS), Variance(CLUSTERS), module.Greedy(CLUSTERS)):
+        assert KERNELS[type(policy.fresh_state())] == policy.kernels
 
 
 def test_squares_are_for_policies_that_ask_for_them() -> None:

@@ -47,6 +47,12 @@ class PythonState:
         return _again, (made, arrays, self.rng, {name: getattr(learner, name) for name in learner.remembers})
 
 
+class EveryRewardState(PythonState):
+    """That of a learner who takes in every reward on its own: kernels belong to a class of states."""
+
+    __slots__ = ()
+
+
 def _again(
     made: tuple[Any, ...], arrays: tuple[Any, ...], rng: Generator | None, remembered: dict[str, Any]
 ) -> PythonState:
@@ -209,7 +215,7 @@ class PythonPolicy(Policy):
 
     def _fresh_learner(self, rng: Generator | None) -> PythonState:
         learner = self.make(self.clusters, self.settings, family=self.family, label=self.label)
-        state = PythonState(learner, rng)
+        state = (EveryRewardState if self.kernels.wants_each else PythonState)(learner, rng)
         learner.reset()
         missing = [name for name in self.remembers if name not in vars(learner)]
         if missing:
