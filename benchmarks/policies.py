@@ -11,7 +11,7 @@ from benchmarks.measure import Measurement, seconds
 from benchmarks.plain_loop import sample_plainly
 from clusterbandits import POLICIES, Clusters, ClusTS, Instance, simulate
 from clusterbandits.paper.figures import figure
-from clusterbandits.policies.protocol import kernels_for_python
+from clusterbandits.policies.protocol import KERNELS
 from clusterbandits.simulation.loop import Rewards
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _microseconds_a_draw(arms: int, width: float, clusters: int = 200) -> float:
     for arm in range(arms * clusters):
         policy.tell(arm, 8 + arm % 3, pulls=20)
     state: Any = policy._live
-    select = kernels_for_python(type(state)).select
+    select = KERNELS[type(state)].select
 
     def draw() -> None:
         state.cells.kept_counts[:] = 0

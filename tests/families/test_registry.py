@@ -29,7 +29,7 @@ def test_a_family_is_one_file_with_six_kernels(kind: type[Family]) -> None:
     file: Any = sys.modules[kind.__module__]
     assert KINDS[kind.code] is kind
     assert all(callable(getattr(file, name)) for name in KERNELS)
-    assert hasattr(file, "draw_mean") == hasattr(file, "log_likelihood") == kind().has_posterior
+    assert hasattr(file, "draw_mean") == hasattr(file, "log_evidence") == kind().has_posterior
 
 
 @EACH
@@ -49,14 +49,15 @@ def test_a_family_is_public_and_documented(kind: type[Family]) -> None:
 def test_kernels_get_exact_types(kind: type[Family]) -> None:
     law = kind().law
     assert [type(value) for value in law] == [int, float]
-    assert [type(getattr(law, name)) for name in TRAITS] == [float, float, bool, bool, bool, float, float]
+    assert [type(getattr(law, name)) for name in TRAITS] == [float, float, bool, bool, bool, *[float] * 4]
 
 
 @EACH
 def test_kernels_read_the_same_traits(kind: type[Family]) -> None:
     def read(law: Any) -> Any:
         bounds = law.lowest, law.highest
-        return (*bounds, law.convex, law.scale_family, law.beta_likelihood, law.prior_weight, law.tie)
+        prior = law.prior_weight, law.flat_pulls, law.flat_total
+        return (*bounds, law.convex, law.scale_family, law.beta_likelihood, *prior, law.tie)
 
     law = kind().law
     assert numba.njit(read)(law) == read(law) == tuple(getattr(kind, name) for name in TRAITS)

@@ -234,6 +234,11 @@ def test_memory_is_saved_and_nothing_else_can_be_remembered(tmp_path: Path) -> N
         assert policy.won is True
         again: Any = cb.Policy.from_json(policy.to_json())
         assert (again.won, again.last) == (policy.won, policy.last)
+        document = json.loads(policy.to_json())
+        for inc in ("0", "2", str(2**128 - 1), str(int(document["choice"]["inc"]) + 2)):
+            document["choice"]["inc"] = inc
+            with pytest.raises(cb.InvalidInputError, match="the stream that belongs to its seed"):
+                cb.Policy.from_json(json.dumps(document))
         with pytest.raises(cb.InvalidInputError, match=r"'pulls' parameter of StayOnWin\.tell must be 1"):
             policy.tell(0, 2, pulls=3)
         with pytest.raises(cb.InvalidInputError, match="attributes of its own"):

@@ -431,15 +431,21 @@ def test_zeros_below_0_are_zeros() -> None:
     assert math.copysign(1.0, policy.clusters.widths[0]) == 1.0
 
 
-def test_a_generator_of_another_stream_is_refused() -> None:
-    """An even increment gives a generator that repeats itself, 0 and 0 one that stands still."""
+def test_a_stream_of_other_numbers_is_refused() -> None:
     policy = cb.Thompson(CLUSTERS)
     policy.tell("a", 1)
     document = json.loads(policy.to_json())
     assert restored(document).to_json() == policy.to_json()
-    for inc in ("0", "2", str(2**128 - 1), str(int(document["choice"]["inc"]) + 2)):
-        document["choice"]["inc"] = inc
-        assert "the stream that belongs to its seed" in refusal(lambda: restored(document))
+    for stream in (
+        None,
+        [],
+        ["1"] * 3,
+        ["1", "2", "3", str(2**64)],
+        ["1", "2", "3", 4],
+        ["-1", "2", "3", "4"],
+    ):
+        document["choice"]["stream"] = stream
+        assert "stream" in refusal(lambda: restored(document))
 
 
 def test_alarms_of_a_policy_without_widths_are_refused() -> None:

@@ -11,12 +11,14 @@ import numpy as np
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.family import Family
 from clusterbandits.families.relative_entropy import MOST_STEPS, above, below, relative_entropy
+from clusterbandits.families.stream import beta
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from clusterbandits.families.family import Floats
     from clusterbandits.families.law import Law
+    from clusterbandits.families.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Bernoulli(Family):
     """
 
     name = "bernoulli"
+    flat_pulls = 2.0
+    flat_total = 1.0
     highest = 1.0
     beta_likelihood = True
     counts = True
@@ -117,17 +121,17 @@ def total(_law: Law, rng: Generator, mean: float, pulls: int) -> float:
 
 
 @inner_kernel
-def draw_mean(_law: Law, rng: Generator, pulls: float, total: float) -> float:
-    """Draw a mean from the posterior, a Beta."""
-    return float(rng.beta(total + 1.0, pulls - total + 1.0))
+def draw_mean(_law: Law, stream: Stream, pulls: float, total: float) -> float:
+    """Draw a mean from Beta(total, pulls − total)."""
+    return beta(stream, total, pulls - total)
 
 
 @kernel
-def log_likelihood(_law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+def log_evidence(_law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
     """Return the log of a ratio of two Beta integrals."""
-    return _log_integral(pulls + known, total + known * mean) - _log_integral(known, known * mean)
+    return _log_integral(pulls + known, total + known_total) - _log_integral(known, known_total)
 
 
 @kernel
 def _log_integral(pulls: float, total: float) -> float:
-    return math.lgamma(total + 1.0) + math.lgamma(pulls - total + 1.0) - math.lgamma(pulls + 2.0)
+    return math.lgamma(total) + math.lgamma(pulls - total) - math.lgamma(pulls)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.family import Family, rounding
 from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
+from clusterbandits.families.stream import gamma
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.validate import between
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from clusterbandits.families.law import Law
+    from clusterbandits.families.stream import Stream
 
 #: From here on the upper bound of every mean is above LARGEST_MEAN.
 _STEEP = 600.0
@@ -47,6 +49,7 @@ class Exponential(Family):
     convex = False
     scale_family = True
     prior_weight = 1.0
+    flat_pulls = -1.0
     #: Upper roots grow as exp(level), which amplifies the rounding error of the level.
     tie = 5e-13
     support = f"a number from {lowest:g} to {LARGEST_MEAN:g}"
@@ -100,18 +103,19 @@ def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
 
 
 @inner_kernel
-def draw_mean(law: Law, rng: Generator, pulls: float, total: float) -> float:
-    """Draw a mean from the posterior, an inverse Gamma."""
-    return law.weight * total / max(float(rng.standard_gamma(law.weight * pulls)), 1e-300)
+def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
+    """Draw a mean from weight · total / Gamma(weight · pulls + 1)."""
+    return law.weight * total / gamma(stream, law.weight * pulls + 1.0)
 
 
 @kernel
-def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
     """Return the log of a ratio of two inverse Gamma integrals."""
-    told = _log_integral(law.weight, pulls + known, total + known * mean)
-    return told - _log_integral(law.weight, known, known * mean)
+    told = _log_integral(law.weight, pulls + known, total + known_total)
+    return told - _log_integral(law.weight, known, known_total)
 
 
 @kernel
 def _log_integral(weight: float, pulls: float, total: float) -> float:
-    return math.lgamma(weight * pulls) - weight * pulls * math.log(weight * total)
+    shape = weight * pulls + 1.0
+    return math.lgamma(shape) - shape * math.log(weight * total)

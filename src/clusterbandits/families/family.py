@@ -59,6 +59,8 @@ class Family:
     scale_family: ClassVar[bool] = False
     beta_likelihood: ClassVar[bool] = False
     prior_weight: ClassVar[float] = 0.0
+    flat_pulls: ClassVar[float] = 0.0
+    flat_total: ClassVar[float] = 0.0
     tie: ClassVar[float] = 1e-13
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.family import Family, rounding
+from clusterbandits.families.stream import normal
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.validate import between
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from clusterbandits.families.family import Floats
     from clusterbandits.families.law import Law
+    from clusterbandits.families.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -92,14 +94,13 @@ def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
 
 
 @inner_kernel
-def draw_mean(law: Law, rng: Generator, pulls: float, total: float) -> float:
-    """Draw a mean from the posterior, a normal."""
-    return float(rng.normal(total / pulls, 1.0 / math.sqrt(law.weight * pulls)))
+def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
+    """Draw a mean from the normal distribution around total / pulls."""
+    return total / pulls + normal(stream) / math.sqrt(law.weight * pulls)
 
 
 @kernel
-def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
     """Return the log of a normal density, that of the mean of the pulls."""
-    both = pulls + known
-    apart = total / pulls - mean
+    both, apart = pulls + known, total / pulls - known_total / known
     return 0.5 * math.log(known / both) - 0.5 * law.weight * pulls * known / both * apart * apart

@@ -57,6 +57,16 @@ class Law(NamedTuple):
         return KINDS[self.code].prior_weight
 
     @property
+    def flat_pulls(self) -> float:
+        """The flat prior is conjugate, and worth flat_pulls / weight pulls."""
+        return KINDS[self.code].flat_pulls
+
+    @property
+    def flat_total(self) -> float:
+        """The total of the pulls that the flat prior is worth."""
+        return KINDS[self.code].flat_total
+
+    @property
     def tie(self) -> float:
         """Scores in the unit of rewards that differ by less, relative to the largest, are tied.
 

@@ -14,12 +14,14 @@ from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families import bernoulli, exponential, poisson
 from clusterbandits.families.family import MOST_COUNT, CountFamily
 from clusterbandits.families.relative_entropy import relative_entropy
+from clusterbandits.families.stream import gamma
 from clusterbandits.validate import between
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from clusterbandits.families.law import Law
+    from clusterbandits.families.stream import Stream
 
 #: From here on Stirling's series is exact to the last digit.
 _STIRLING = 25.0
@@ -48,6 +50,8 @@ class NegativeBinomial(CountFamily):
     name = "negative-binomial"
     convex = False
     prior_weight = 1.0
+    flat_pulls = -1.0
+    flat_total = 1.0
     #: Upper roots grow as exp(level), which amplifies the rounding error of the level.
     tie = 3e-13
 
@@ -113,28 +117,26 @@ def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
 
 
 @inner_kernel
-def draw_mean(law: Law, rng: Generator, pulls: float, total: float) -> float:
-    """Draw a mean from the posterior: mean / r is a ratio of two Gammas."""
-    successes = float(rng.standard_gamma(total + 1.0))
-    return law.weight * successes / max(float(rng.standard_gamma(law.weight * pulls)), 1e-300)
+def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
+    """Draw a mean: over r it is a ratio of two Gammas, of total and of r · pulls + 1."""
+    return law.weight * gamma(stream, total) / gamma(stream, law.weight * pulls + 1.0)
 
 
 @kernel
-def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
     """Return the log of a ratio of two Beta integrals."""
-    told = _log_integral(law.weight * (pulls + known), total + known * mean)
-    return told - _log_integral(law.weight * known, known * mean)
+    told = _log_integral(law.weight * (pulls + known) + 1.0, total + known_total)
+    return told - _log_integral(law.weight * known + 1.0, known_total)
 
 
 @kernel
 def _log_integral(failures: float, successes: float) -> float:
-    """Return the log of B(successes + 1, failures), also where failures are many and nearly cancel."""
-    more = successes + 1.0
-    both = failures + more
+    """Return the log of B(successes, failures), also where failures are many and nearly cancel."""
+    both = failures + successes
     if failures < _STIRLING:
-        return math.lgamma(more) + math.lgamma(failures) - math.lgamma(both)
-    growth = (failures - 0.5) * math.log1p(more / failures) + more * math.log(both) - more
-    return math.lgamma(more) - growth - _correction(both) + _correction(failures)
+        return math.lgamma(successes) + math.lgamma(failures) - math.lgamma(both)
+    growth = (failures - 0.5) * math.log1p(successes / failures) + successes * math.log(both) - successes
+    return math.lgamma(successes) - growth - _correction(both) + _correction(failures)
 
 
 @kernel

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel
 from clusterbandits.families.family import CountFamily
 from clusterbandits.families.relative_entropy import relative_entropy, root_above, root_below
+from clusterbandits.families.stream import gamma
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from clusterbandits.families.law import Law
+    from clusterbandits.families.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Poisson(CountFamily):
     """
 
     name = "poisson"
+    flat_total = 1.0
 
 
 @kernel
@@ -68,17 +71,17 @@ def total(_law: Law, rng: Generator, mean: float, pulls: int) -> float:
 
 
 @inner_kernel
-def draw_mean(_law: Law, rng: Generator, pulls: float, total: float) -> float:
-    """Draw a mean from the posterior, a Gamma."""
-    return float(rng.gamma(total + 1.0, 1.0 / pulls))
+def draw_mean(_law: Law, stream: Stream, pulls: float, total: float) -> float:
+    """Draw a mean from Gamma(total) / pulls."""
+    return gamma(stream, total) / pulls
 
 
 @kernel
-def log_likelihood(_law: Law, pulls: float, total: float, known: float, mean: float) -> float:
+def log_evidence(_law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
     """Return the log of a ratio of two Gamma integrals."""
-    return _log_integral(pulls + known, total + known * mean) - _log_integral(known, known * mean)
+    return _log_integral(pulls + known, total + known_total) - _log_integral(known, known_total)
 
 
 @kernel
 def _log_integral(pulls: float, total: float) -> float:
-    return math.lgamma(total + 1.0) - (total + 1.0) * math.log(pulls)
+    return math.lgamma(total) - total * math.log(pulls)

@@ -1,16 +1,17 @@
-"""The posterior of a mean, for families whose file defines ``draw_mean`` and ``log_likelihood``.
+"""What is known of a mean, for families whose file defines ``draw_mean`` and ``log_evidence``.
 
-Likelihoods of these families are exp(−t d(m, u)) in the mean u, up to a factor, for t pulls of mean m. With
-a flat prior that is the posterior too. Where the likelihood of one pull cannot be normalised, the prior is
-not flat: it counts as prior_weight / weight more pulls with reward 0.
+Knowledge is conjugate: it is worth so many pulls with that total, what was known beforehand included, and
+its mean is total / pulls. Rewards add to both numbers. The flat prior is worth ``flat_pulls`` / weight pulls
+with a total of ``flat_total``; where the likelihood of one pull cannot be normalised, it is only nearly flat.
+As a function of the mean u such a density is exp(−t d(mode, u)), up to a factor, where with a flat prior t
+is the number of pulls, and prior_weight / weight more with reward 0.
 """
 
 from typing import NamedTuple
 
-import numpy as np
-
-from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.compiled import inner_kernel, separate_kernel
 from clusterbandits.families.law import Law, divergence, of_family
+from clusterbandits.families.stream import Stream
 
 
 @inner_kernel
@@ -34,15 +35,26 @@ def log_density(of: Density, u: float) -> float:
 
 
 @inner_kernel
-def draw_mean(law: Law, rng: np.random.Generator, pulls: float, total: float) -> float:
-    """Draw a mean from the posterior after so many pulls with that total."""
-    return float(of_family("draw_mean", law, rng, pulls, total))
+def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
+    """Draw a mean from knowledge worth so many pulls with that total."""
+    return float(of_family("draw_mean", law, stream, pulls, total))
 
 
-@kernel
-def log_likelihood(law: Law, pulls: float, total: float, known: float, mean: float) -> float:
-    """Return the log-likelihood of pulls with that total, from an arm known as if from so many of a mean.
+def flat_prior(law: Law) -> tuple[float, float]:
+    """Return the pulls that the flat prior is worth, and their total."""
+    return law.flat_pulls / law.weight, law.flat_total
+
+
+@inner_kernel
+def draw_flat(law: Law, stream: Stream, pulls: float, total: float) -> float:
+    """Draw a mean after so many pulls with that total; beforehand nothing was known."""
+    return draw_mean(law, stream, pulls + law.flat_pulls / law.weight, total + law.flat_total)
+
+
+@separate_kernel
+def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
+    """Return the log-likelihood of pulls with that total, given knowledge worth so many others.
 
     Terms that do not depend on what was known are left out.
     """
-    return float(of_family("log_likelihood", law, pulls, total, known, mean))
+    return float(of_family("log_evidence", law, pulls, total, known, known_total))

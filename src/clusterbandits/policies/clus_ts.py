@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import kernel
+from clusterbandits.families.posterior import flat_prior
+from clusterbandits.families.stream import Stream, fresh_stream
 from clusterbandits.limits import MOST_TABLE_ARMS
 from clusterbandits.policies.arms import Floats, Ints, first_unpulled, members_of
 from clusterbandits.policies.hold_search import fresh_memory, take_in
@@ -15,9 +17,10 @@ from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Kernels, by_formula
 from clusterbandits.policies.restricted.cluster_draw import Beliefs, draw_group
 from clusterbandits.policies.restricted.envelope import Cells, fresh_cells
-from clusterbandits.policies.saved import RandomStream
+from clusterbandits.policies.saved import StreamPlace
 from clusterbandits.policies.settings import ALARM
 from clusterbandits.policies.width_alarm import Alarm, Group, watch_widths
+from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,8 +45,11 @@ class GroupState(NamedTuple):
     widths: Floats
     alarm: Alarm
     memory: NDArray[Any]
-    rng: np.random.Generator
+    stream: Stream
     cells: Cells
+    #: What is known of an arm beforehand, beyond the flat prior, is worth so many pulls with that total.
+    extra: float
+    extra_total: float
     #: The pulls and totals that posteriors are made of, what is known beforehand included.
     known_pulls: Floats
     known_totals: Floats
@@ -67,8 +73,8 @@ draw_prior = by_formula(lambda _: PRIORS)
 
 
 @kernel
-def flat_prior(_state: GroupState, _c: int) -> None:
-    """Leave it at the rewards: the prior of every mean is flat."""
+def nothing_in_common(_state: GroupState, _c: int) -> None:
+    """Leave it at the rewards of each arm."""
 
 
 @kernel
@@ -81,7 +87,7 @@ def select(state: GroupState, _n: int) -> int:
         draw_prior(state, c)
         group = Group(state.order, state.start[c], state.start[c + 1], state.widths[c])
         known = Beliefs(state.law, state.known_pulls, state.known_totals, group, c)
-        draw_group(state.rng, known, state.cells, state.draws)
+        draw_group(state.stream, known, state.cells, state.draws)
         for place in range(group.first, group.beyond):
             arm = state.order[place]
             if state.draws[arm] > best:
@@ -93,7 +99,8 @@ def select(state: GroupState, _n: int) -> int:
 def update(state: GroupState, arm: int, pulls: int, total: float) -> None:
     """Add to the arm's statistics; what was kept of its cluster no longer holds."""
     take_in(state, arm, pulls, total)
-    state.known_pulls[arm], state.known_totals[arm] = state.pulls[arm], state.totals[arm]
+    state.known_pulls[arm] = state.pulls[arm] + state.extra
+    state.known_totals[arm] = state.totals[arm] + state.extra_total
     state.cells.kept_counts[state.cluster[arm]] = 0
     state.stale[state.cluster[arm]] = True
     if state.likelihood.shape[1] > 0:
@@ -113,17 +120,17 @@ def watch(state: GroupState, n: int) -> int:
 class GroupPolicy(Policy):
     """A policy that draws the means of every cluster together and pulls the arm with the largest.
 
-    A subclass sets ``prior`` to a kernel ``prior(state, c)``, which writes ``known_pulls`` and
+    A subclass sets ``in_common`` to a kernel ``in_common(state, c)``, which writes ``known_pulls`` and
     ``known_totals``.
     """
 
-    prior: ClassVar[Callable[..., None]] = flat_prior
+    in_common: ClassVar[Callable[..., None]] = nothing_in_common
     #: Points of the grid on which a prior is learned.
     points: ClassVar[int] = 0
     uses_widths = True
     randomised = True
     needs_posterior = True
-    saved = RandomStream()
+    saved = StreamPlace()
     kernels = Kernels(select, update, watch=watch)
     #: It keeps hundreds of numbers per arm.
     most_arms = MOST_TABLE_ARMS
@@ -132,8 +139,19 @@ class GroupPolicy(Policy):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls._formula = len(PRIORS)
-        PRIORS.append(cls.prior)
-        cls.prior = staticmethod(cls.prior)
+        PRIORS.append(cls.in_common)
+        cls.in_common = staticmethod(cls.in_common)
+
+    def _check(self) -> None:
+        pulls, total = self._beyond_flat()
+        if not pulls * self.family.low <= total <= pulls * self.family.high:
+            allowed = "worth more pulls: draws within widths need at least what a flat prior is worth"
+            raise invalid("prior", type(self).__name__, allowed, self.settings["prior"])
+
+    def _beyond_flat(self) -> tuple[float, float]:
+        """Return the pulls, and their total, that the prior is worth beyond the flat one."""
+        (pulls, total), (flat, flat_total) = self.prior(), flat_prior(self.family.law)
+        return pulls - flat, total - flat_total
 
     def used_widths(self) -> Sequence[float]:
         """Return the widths that draws respect."""
@@ -143,12 +161,15 @@ class GroupPolicy(Policy):
         """Make a state before the first round."""
         assert rng is not None
         members, arms = members_of(self.clusters), len(self.clusters.arms)
+        extra, extra_total = self._beyond_flat()
         return GroupState(
             **self.clustered_fields(members, self.used_widths()),
             formula=self._formula,
             memory=fresh_memory(arms),
-            rng=rng,
+            stream=fresh_stream(rng),
             cells=fresh_cells(len(members), arms, max(map(len, members))),
+            extra=extra,
+            extra_total=extra_total,
             known_pulls=np.zeros(arms),
             known_totals=np.zeros(arms),
             draws=np.zeros(arms),
@@ -180,6 +201,6 @@ class ClusTS(GroupPolicy):
     """
 
     name = "clus-ts"
-    defaults: ClassVar = {"seed": 0, **ALARM}
+    defaults: ClassVar = {"prior": None, "seed": 0, **ALARM}
     guarantee = "none proven"
     reference = "this project"

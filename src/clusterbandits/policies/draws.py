@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import kernel
+from clusterbandits.compiled import inner_kernel, kernel
+from clusterbandits.families.posterior import draw_mean
+from clusterbandits.families.stream import Stream, fresh_stream
 from clusterbandits.policies.arms import Floats, Ints, first_unpulled, layout_of, members_of
 from clusterbandits.policies.hold_search import fresh_memory, take_in
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Kernels, by_formula
-from clusterbandits.policies.saved import RandomStream
+from clusterbandits.policies.saved import StreamPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,19 +29,22 @@ if TYPE_CHECKING:
 
 
 class DrawState(NamedTuple):
-    """Statistics, the number of the formula, and the random generator."""
+    """Statistics, the number of the formula, what is known beforehand, and the random stream."""
 
     law: Law
     #: The place of the formula.
     formula: int
     #: A number that the formula needs, such as ε-greedy's c K / g².
     parameter: float
+    #: What is known of an arm before its first reward is worth so many pulls with that total.
+    known: float
+    known_total: float
     pulls: Ints
     totals: Floats
     order: Ints
     start: Ints
     memory: NDArray[Any]
-    rng: np.random.Generator
+    stream: Stream
 
 
 FORMULAS: list[Callable[..., int]] = []
@@ -57,6 +62,12 @@ def select(state: DrawState, n: int) -> int:
     return int(choose(state, n))
 
 
+@inner_kernel
+def drawn_mean(state: DrawState, pulls: int, total: float) -> float:
+    """Draw a mean from its posterior after so many pulls with that total."""
+    return draw_mean(state.law, state.stream, state.known + pulls, state.known_total + total)
+
+
 class DrawPolicy(Policy):
     """A policy that chooses by chance; a subclass sets ``choose`` to a kernel ``choose(state, n)``."""
 
@@ -64,7 +75,7 @@ class DrawPolicy(Policy):
     #: Whether clusters matter to it; else all arms are one.
     clustered: ClassVar[bool] = False
     randomised = True
-    saved = RandomStream()
+    saved = StreamPlace()
     kernels = Kernels(select, take_in)
     _formula: ClassVar[int]
 
@@ -82,15 +93,18 @@ class DrawPolicy(Policy):
         """Make a state before the first round."""
         assert rng is not None
         arms = len(self.clusters.arms)
+        known, known_total = self.prior()
         layout = layout_of(members_of(self.clusters) if self.clustered else [list(range(arms))])
         return DrawState(
             law=self.family.law,
             formula=self._formula,
             parameter=float(self.parameter()),
+            known=known,
+            known_total=known_total,
             pulls=np.zeros(arms, dtype=np.int64),
             totals=np.zeros(arms),
             order=layout.order,
             start=layout.start,
             memory=fresh_memory(arms),
-            rng=rng,
+            stream=fresh_stream(rng),
         )

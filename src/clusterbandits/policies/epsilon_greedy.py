@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import kernel
+from clusterbandits.families.stream import uniform
 from clusterbandits.policies.arms import leader_of
 from clusterbandits.policies.draws import DrawPolicy
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 @kernel
 def choose(state: DrawState, n: int) -> int:
     """Return any arm with probability c K / (g² n), else the leader; the parameter is c K / g²."""
-    if state.rng.random() * n < state.parameter:
-        return min(int(state.rng.random() * state.pulls.size), state.pulls.size - 1)
+    if uniform(state.stream) * n < state.parameter:
+        return min(int(uniform(state.stream) * state.pulls.size), state.pulls.size - 1)
     return leader_of(state.pulls, state.totals)
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from clusterbandits.compiled import inner_kernel, kernel, separate_kernel
 from clusterbandits.families.law import variance
-from clusterbandits.families.posterior import log_likelihood
+from clusterbandits.families.posterior import log_evidence
+from clusterbandits.families.stream import uniform
 from clusterbandits.policies.clus_ts import GroupPolicy
 from clusterbandits.policies.settings import ALARM
 
@@ -42,15 +43,15 @@ def draw_prior(state: Any, c: int) -> None:
     if state.stale[c]:
         _weigh(state, c)
         state.stale[c] = False
-    at = state.rng.random() * state.grid[c, POINTS - 1]
+    at = uniform(state.stream) * state.grid[c, POINTS - 1]
     point = 0
     while point < POINTS - 1 and state.grid[c, point] < at:
         point += 1
     strength, mean = _strength(point), _mean(state, c, point)
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
-        state.known_pulls[arm] = state.pulls[arm] + strength
-        state.known_totals[arm] = state.totals[arm] + strength * mean
+        state.known_pulls[arm] = state.pulls[arm] + state.extra + strength
+        state.known_totals[arm] = state.totals[arm] + state.extra_total + strength * mean
     state.cells.kept_counts[c] = 0
 
 
@@ -99,9 +100,12 @@ def _lay_grid(state: Any, c: int) -> bool:
 def _judge(state: Any, c: int, arm: int) -> None:
     """Write how likely an arm's rewards are at every point of its cluster's grid."""
     pulls, total = float(state.pulls[arm]), state.totals[arm]
+    flat, flat_total = state.law.flat_pulls / state.law.weight, state.law.flat_total
     for point in range(POINTS):
-        state.likelihood[arm, point] = log_likelihood(
-            state.law, pulls, total, _strength(point), _mean(state, c, point)
+        strength = _strength(point)
+        known, known_total = flat + state.extra + strength, flat_total + state.extra_total
+        state.likelihood[arm, point] = log_evidence(
+            state.law, pulls, total, known, known_total + strength * _mean(state, c, point)
         )
 
 
@@ -125,10 +129,10 @@ class HierTS(GroupPolicy):
     """
 
     name = "hier-ts"
-    defaults: ClassVar = {"widths": "ignored", "seed": 0, **ALARM}
+    defaults: ClassVar = {"widths": "ignored", "prior": None, "seed": 0, **ALARM}
     guarantee = "Bayesian, where its prior is true"
     reference = "Hong et al. 2022"
-    prior = draw_prior
+    in_common = draw_prior
     points = POINTS
 
     @property

@@ -173,6 +173,7 @@ class Online(Watchful):
             if following > MOST_ROUNDS + 1:
                 raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
             self._kernels.update(self._live, number, many, total)
+            self._kernels.learn(self._live, number)
             self._awaited[number] = waiting - expected
             self._all_awaited -= expected
             self._next_round = following

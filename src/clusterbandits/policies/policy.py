@@ -11,6 +11,7 @@ import numpy as np
 from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
 from clusterbandits.families.law import lower, upper
+from clusterbandits.families.posterior import flat_prior
 from clusterbandits.fingerprint import is_own
 from clusterbandits.limits import MOST_ARMS
 from clusterbandits.outside import load, reference, source_key
@@ -19,7 +20,7 @@ from clusterbandits.policies.arms import alone, layout_of, members_of
 from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.online import Online
 from clusterbandits.policies.protocol import KERNELS, one_round
-from clusterbandits.policies.settings import documented, read_settings, refuse_setting, signature
+from clusterbandits.policies.settings import check_prior, documented, read_settings, refuse_setting, signature
 from clusterbandits.policies.width_alarm import fresh_alarm
 from clusterbandits.serial import read_json, to_json
 from clusterbandits.validate import Described, check_keys, choice, invalid
@@ -128,6 +129,8 @@ class Policy(Online):
         if self.needs_posterior and not self.family.has_posterior:
             raise invalid("family", owner, "a family with a posterior to draw means from", self.family.spec)
         self.settings = read_settings(self.name, self.defaults, settings, owner)
+        if self.settings.get("prior") is not None:
+            check_prior(self.family, self.settings["prior"], owner)
         self.label = self.spec if label is None else label
         self._check()
         super().__init__()
@@ -224,6 +227,13 @@ class Policy(Online):
             "widths": np.array(widths, dtype=np.float64),
             "alarm": fresh_alarm(law, layout, widths, response, level),
         }
+
+    def prior(self) -> tuple[float, float]:
+        """Return what is known of an arm beforehand: the pulls it is worth, and their total."""
+        if self.settings.get("prior") is None:
+            return flat_prior(self.family.law)
+        mean, pulls = self.settings["prior"]
+        return pulls, pulls * mean
 
     def new_state(self, rng: Generator | None) -> State:
         """Make a state before the first round; ``rng`` is None for a policy that does not draw."""
@@ -351,8 +361,7 @@ class Policy(Online):
         must be present and no others. Settings, family and clusters are checked as for a new policy; totals
         must be possible for the family and the number of pulls; ``rounds`` must cover all pulls. A choice may
         be kept for at most ``refresh`` rounds, the next look at the widths must be due on the schedule, each
-        alarm must belong to a watched cluster with its declared width and enough evidence, and a random
-        generator must belong to the seed.
+        alarm must belong to a watched cluster with its declared width and enough evidence.
         """
         owner = f"{cls.__name__}.from_json"
         data = read_json(text, owner)
@@ -374,5 +383,7 @@ class Policy(Online):
 
 
 def _text(value: object) -> str:
-    """Return a setting as labels show it; a table is only named."""
-    return "given" if isinstance(value, list) else str(value)
+    """Return a setting as ``policy`` reads it; a table is only named."""
+    if isinstance(value, list):
+        return "given" if isinstance(value[0], list) else "@".join(map(str, value))
+    return str(value)

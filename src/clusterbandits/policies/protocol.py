@@ -7,6 +7,8 @@ These two are all a policy needs: it is then played round by round. The others a
 they bring. Skip-ahead simulation is exact only if that is true, so a policy that has ``hold`` declares in
 ``relies_on`` what its reasoning assumes, and ``clusterbandits.testing.check_policy`` tries to refute it.
 ``watch(state, n)`` lets the policy look at its data before round n and returns the round of its next look.
+``learn(state, arm)`` follows the rewards of an arm and lets the policy renew what it need not renew in every
+round. Rewards that online use only supposes, while they are awaited, are taken in but never learned from.
 With ``wants_each`` every reward is taken in on its own, for sums of squares.
 
 The functions of this file dispatch: a kernel that calls them is compiled once per class of state.
@@ -17,7 +19,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from clusterbandits.compiled import allocating_kernel, chain, entry, kernel, plain, specialise
+from clusterbandits.compiled import chain, entry, kernel, plain, specialise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,6 +65,11 @@ def never(_state: Any, _n: int) -> int:
 
 
 @kernel
+def nothing_to_learn(_state: Any, _arm: int) -> None:
+    """Do nothing: whatever the policy knows is renewed when rewards are taken in."""
+
+
+@kernel
 def uncertain(_state: Any, _arm: int, _n: int, rounds: int) -> bool:
     """Tell that a choice is certain for its own round alone."""
     return rounds == 1
@@ -75,6 +82,7 @@ class Kernels(NamedTuple):
     update: Callable[..., None]
     hold: Callable[..., int] = one_round
     watch: Callable[..., int] = never
+    learn: Callable[..., None] = nothing_to_learn
     #: Whether every reward must be taken in on its own; else the sum of several is enough.
     wants_each: bool = False
     #: For ``hold_by_search``: whether the choice of round n is certain for so many rounds.
@@ -102,22 +110,8 @@ select: Callable[[Any, int], int] = _dispatched("select")
 update: Callable[[Any, int, int, float], None] = _dispatched("update")
 hold: Callable[[Any, int, int, int], int] = _dispatched("hold")
 watch: Callable[[Any, int], int] = _dispatched("watch")
+learn: Callable[[Any, int], None] = _dispatched("learn")
 certain: Callable[[Any, int, int, int], bool] = _dispatched("certain")
-
-
-@allocating_kernel
-def _select_counted(state: Any, n: int) -> int:
-    return select(state, n)
-
-
-@allocating_kernel
-def _update_counted(state: Any, arm: int, pulls: int, total: float) -> None:
-    update(state, arm, pulls, total)
-
-
-@allocating_kernel
-def _watch_counted(state: Any, n: int) -> int:
-    return watch(state, n)
 
 
 _ENTRIES: dict[type, Kernels] = {}
@@ -127,20 +121,12 @@ def entries(state: Any) -> Kernels:
     """Return the kernels of a state for online use: machine code, for whole numbers and floats alone."""
     kind = type(state)
     if kind not in _ENTRIES:
-        kernels = kernels_for_python(kind)
+        kernels = KERNELS[kind]
         if isinstance(state, tuple):
             select_now, update_now = entry(kernels.select, state, 1), entry(kernels.update, state, 0, 1, 0.0)
             kernels = kernels._replace(select=select_now, update=update_now)
         _ENTRIES[kind] = kernels
     return _ENTRIES[kind]
-
-
-def kernels_for_python(kind: type) -> Kernels:
-    """Return the kernels as Python may call them: those handed a generator must count references to it."""
-    kernels = KERNELS[kind]
-    if "rng" not in getattr(kind, "_fields", ()):
-        return kernels
-    return kernels._replace(select=_select_counted, update=_update_counted, watch=_watch_counted)
 
 
 def by_formula(formulas: Callable[[type], Sequence[Callable[..., Any]]]) -> Callable[..., Any]:

@@ -89,6 +89,10 @@ def _never(_state: PythonState, _n: int) -> int:
     return FOREVER
 
 
+def _nothing(_state: PythonState, _arm: int) -> None:
+    """Nothing is left to learn: ``update`` has been told."""
+
+
 class PythonPolicy(Policy):
     """Base class of policies written in plain Python; it works wherever a built-in policy does.
 
@@ -152,7 +156,7 @@ class PythonPolicy(Policy):
     def kernels(self) -> Kernels:
         """The functions that call ``select`` and ``update``."""
         wants_each = self.needs_squares or type(self).update is not PythonPolicy.update
-        return Kernels(_select, _update, watch=_never, wants_each=wants_each)
+        return Kernels(_select, _update, watch=_never, learn=_nothing, wants_each=wants_each)
 
     def select(self, n: int) -> int:
         """Return the number of the arm to play in round n, which is 1 in the first round."""

@@ -126,8 +126,43 @@ class Counter(Saved):
             target.memory[name][0] = source.memory[name][0]
 
 
+class StreamPlace(Saved):
+    """The place in a policy's random stream: the four numbers of ``state.stream``."""
+
+    keys = ("stream",)
+
+    def dump(self, state: Any, arms: Sequence[Label]) -> dict[str, Any]:
+        """Return the numbers as text: they have more digits than JSON readers keep."""
+        del arms
+        return {"stream": [str(number) for number in state.stream]}
+
+    def check(self, data: Any, state: Any, numbers: Mapping[Label, int], rounds: int) -> None:
+        """Refuse what is not four numbers of 64 bits."""
+        del numbers, rounds
+        given = data["stream"]
+        if not isinstance(given, list) or len(given) != state.stream.size:
+            raise invalid("stream", data.owner, f"a list of {state.stream.size} numbers as text", given)
+        for one in given:
+            _check_bits("stream", data.owner, one, 64)
+
+    def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
+        """Draw the same numbers next."""
+        del numbers
+        state.stream[:] = [int(one) for one in data["stream"]]
+
+    def carry(self, source: Any, target: Any) -> None:
+        """Go on where the other state's draws ended."""
+        target.stream[:] = source.stream
+
+
+def _check_bits(key: str, owner: str, value: object, bits: int) -> None:
+    digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 39
+    if not digits or int(str(value)) >= 2**bits:
+        raise invalid(key, owner, f"a whole number of at most {bits} bits, as text", value)
+
+
 class RandomStream(Saved):
-    """The state of the random generator ``rng``."""
+    """The state of a NumPy generator, ``rng``."""
 
     keys = tuple(_GENERATOR)
 
@@ -142,10 +177,7 @@ class RandomStream(Saved):
         """Refuse numbers that are too large, and streams of another seed."""
         del numbers, rounds
         for key, bits in _GENERATOR.items():
-            value = data[key]
-            digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 39
-            if not digits or int(value) >= 2**bits:
-                raise invalid(key, data.owner, f"a whole number of at most {bits} bits, as text", value)
+            _check_bits(key, data.owner, data[key], bits)
         stream = self.dump(state, ())["inc"]
         if data["inc"] != stream:
             raise invalid("inc", data.owner, f"{stream}, the stream that belongs to its seed", data["inc"])

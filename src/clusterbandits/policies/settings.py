@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -14,6 +15,8 @@ from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from clusterbandits.families import Family
 
     Reader = Callable[[object, str], object]
 
@@ -68,6 +71,32 @@ def _distances(value: object, owner: str) -> list[list[float]] | None:
             if not table[i][j] >= 0.0 or table[i][j] != table[j][i] or (i == j and table[i][j] != 0.0):
                 raise invalid("distances", owner, allowed, Described(f"{table[i][j]} between {i} and {j}"))
     return table
+
+
+def _prior(value: object, owner: str) -> list[float] | None:
+    """Return a mean and the number of pulls it is worth."""
+    if value is None:
+        return None
+    given = value.split("@") if isinstance(value, str) else list(value) if is_list(value) else [value]
+    numbers = [as_float(_number_in(one)) for one in given]
+    if len(numbers) != 2 or not (math.isfinite(numbers[0]) and 0.0 < numbers[1] <= _LARGEST_A):
+        allowed = f"a mean and the pulls it is worth, up to {_LARGEST_A:g}, as in (0.02, 50) or '0.02@50'"
+        raise invalid("prior", owner, allowed, value)
+    return numbers
+
+
+def _number_in(given: object) -> object:
+    try:
+        return float(given) if isinstance(given, str) else given
+    except ValueError:
+        return given
+
+
+def check_prior(family: Family, prior: list[float], owner: str) -> None:
+    """Refuse a prior mean that is at an end of the family's domain, or beyond."""
+    if not family.lowest < prior[0] < family.highest:
+        allowed = f"a mean between {family.low:g} and {family.high:g}, for {family.name} rewards"
+        raise invalid("prior", owner, allowed, prior[0])
 
 
 class Setting(NamedTuple):
@@ -125,6 +154,11 @@ SETTINGS: dict[str, Setting] = {
         _one_of("leader", "clustered", "plain"),
         '``"clustered"`` computes the clustered index for every arm. ``"plain"``, another reading of the '
         "paper, uses the KL-UCB index in the cluster with the largest empirical mean.",
+    ),
+    "prior": Setting(
+        _prior,
+        "What is known of every arm beforehand: its likely mean and the number of pulls this is worth, as in "
+        '``(0.02, 50)`` or ``"0.02@50"``. By default nothing.',
     ),
     "refresh": Setting(
         _count("refresh", 1, 10**9),

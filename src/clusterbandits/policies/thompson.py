@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.posterior import draw_mean
-from clusterbandits.policies.draws import DrawPolicy
+from clusterbandits.policies.draws import DrawPolicy, drawn_mean
 
 if TYPE_CHECKING:
     from clusterbandits.policies.draws import DrawState
@@ -19,7 +18,7 @@ def choose(state: DrawState, _n: int) -> int:
     chosen, best = 0, -math.inf
     if state.pulls.size > 1:
         for arm in range(state.pulls.size):
-            value = draw_mean(state.law, state.rng, float(state.pulls[arm]), state.totals[arm])
+            value = drawn_mean(state, state.pulls[arm], state.totals[arm])
             if value > best:
                 chosen, best = arm, value
     return chosen
@@ -30,6 +29,7 @@ class Thompson(DrawPolicy):
 
     With s successes in t pulls the draw is from Beta(s + 1, t − s + 1). Other families have conjugate
     posteriors too, with a flat prior unless the family says otherwise; one without a posterior is refused.
+    ``prior=(m, ν)`` replaces the flat prior, by Beta(ν m, ν (1 − m)) for rewards 0 or 1.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Thompson(DrawPolicy):
     """
 
     name = "thompson"
-    defaults: ClassVar = {"seed": 0}
+    defaults: ClassVar = {"prior": None, "seed": 0}
     needs_posterior = True
     guarantee = "meets the classical bound"
     reference = "Thompson 1933"

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.posterior import draw_mean
-from clusterbandits.policies.draws import DrawPolicy
+from clusterbandits.policies.draws import DrawPolicy, drawn_mean
 
 if TYPE_CHECKING:
     from clusterbandits.policies.draws import DrawState
@@ -22,7 +21,7 @@ def choose(state: DrawState, _n: int) -> int:
     if beyond - first > 1:
         for place in range(first, beyond):
             arm = state.order[place]
-            value = draw_mean(state.law, state.rng, float(state.pulls[arm]), state.totals[arm])
+            value = drawn_mean(state, state.pulls[arm], state.totals[arm])
             if value > best:
                 chosen, best = arm, value
     return int(chosen)
@@ -37,7 +36,7 @@ def _drawn_cluster(state: DrawState) -> int:
         for place in range(state.start[c], state.start[c + 1]):
             pulls += state.pulls[state.order[place]]
             total += state.totals[state.order[place]]
-        value = draw_mean(state.law, state.rng, float(pulls), total)
+        value = drawn_mean(state, pulls, total)
         if value > best:
             chosen, best = c, value
     return chosen
@@ -62,7 +61,7 @@ class TSC(DrawPolicy):
     """
 
     name = "tsc"
-    defaults: ClassVar = {"seed": 0}
+    defaults: ClassVar = {"prior": None, "seed": 0}
     needs_posterior = True
     guarantee = "none; ruined by a good arm in a poor cluster"
     reference = "Carlsson et al. 2021"

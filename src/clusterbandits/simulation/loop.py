@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel, specialise
 from clusterbandits.families.law import Law, total
-from clusterbandits.policies.protocol import KERNELS, hold, select, update, watch
+from clusterbandits.policies.protocol import KERNELS, hold, learn, select, update, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +91,7 @@ def _advance(
             return OUT_OF_TAPE
         _write(state.pulls, record, cursor, arm, rounds)
         _pay(state, rewards, arm, rounds)
+        learn(state, arm)
         cursor[ROUND] = n + rounds
     return DONE if cursor[ROUND] > rules.horizon else PAUSED
 

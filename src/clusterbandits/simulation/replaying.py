@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clusterbandits.compiled import allocating_kernel, kernel, plain
-from clusterbandits.policies.protocol import select, update, watch
+from clusterbandits.policies.protocol import learn, select, update, watch
 from clusterbandits.simulation.loop import ROUND, SELECTED
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def _replay_rows(
         if rows.arms[row] != arm:
             continue
         update(state, arm, 1, rows.rewards[row])
+        learn(state, arm)
         earned[0] += rows.rewards[row]
         cursor[SELECTED] = -1
         cursor[ROUND] = n + 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.law import Law, variance
-from clusterbandits.families.posterior import draw_mean, strength
+from clusterbandits.families.posterior import draw_flat, strength
 from clusterbandits.policies.restricted.envelope import (
     END_VALUE,
     VALUE,
@@ -29,8 +29,7 @@ from clusterbandits.policies.restricted.mass import draw_between, scale_at
 from clusterbandits.policies.width_alarm import Group, least_misfit, misfit, span
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from clusterbandits.families.stream import Stream
     from clusterbandits.policies.arms import Floats
 
 _PLAIN_TRIES = 8
@@ -51,10 +50,10 @@ class Beliefs(NamedTuple):
 
 
 @inner_kernel
-def draw_group(rng: np.random.Generator, known: Beliefs, cells: Cells, draws: Floats) -> None:
+def draw_group(stream: Stream, known: Beliefs, cells: Cells, draws: Floats) -> None:
     """Draw the means of the arms of a cluster, within its width of each other, into ``draws``."""
     law, group, c = known.law, known.group, known.c
-    if _drawn_plainly(rng, known, draws):
+    if _drawn_plainly(stream, known, draws):
         return
     new = cells.kept_counts[c] == 0
     if new:
@@ -63,21 +62,21 @@ def draw_group(rng: np.random.Generator, known: Beliefs, cells: Cells, draws: Fl
             cells.force[arm] = strength(law, known.pulls[arm])
             cells.weight[arm] = known.totals[arm]
     if group.width <= _RESOLVED * _largest_mode(group, cells):
-        _draw_pooled(rng, known, draws)
+        _draw_pooled(stream, known, draws)
         return
     if new:
         _make_cells(law, group, cells)
     _keep(group, cells, c, new)
-    lowest, x = draw_lowest(law, rng, group, cells)
+    lowest, x = draw_lowest(law, stream, group, cells)
     for place in range(group.first, group.beyond):
         arm = group.order[place]
         draws[arm] = x
         if arm != lowest:
-            draws[arm] = draw_between(density_of(law, cells, arm), rng, x, top_of(law, x + group.width))
+            draws[arm] = draw_between(density_of(law, cells, arm), stream, x, top_of(law, x + group.width))
 
 
 @kernel
-def _drawn_plainly(rng: np.random.Generator, known: Beliefs, draws: Floats) -> bool:
+def _drawn_plainly(stream: Stream, known: Beliefs, draws: Floats) -> bool:
     """Draw all means without regard to the width, a few times; tell whether one draw fits it."""
     group = known.group
     alone = group.width == math.inf or group.beyond - group.first == 1
@@ -85,7 +84,7 @@ def _drawn_plainly(rng: np.random.Generator, known: Beliefs, draws: Floats) -> b
         least, most = math.inf, -math.inf
         for place in range(group.first, group.beyond):
             arm = group.order[place]
-            draws[arm] = draw_mean(known.law, rng, known.pulls[arm], known.totals[arm])
+            draws[arm] = draw_flat(known.law, stream, known.pulls[arm], known.totals[arm])
             least, most = min(least, draws[arm]), max(most, draws[arm])
             if not alone and most - least > group.width:
                 break
@@ -104,7 +103,7 @@ def _largest_mode(group: Group, cells: Cells) -> float:
 
 
 @kernel
-def _draw_pooled(rng: np.random.Generator, known: Beliefs, draws: Floats) -> None:
+def _draw_pooled(stream: Stream, known: Beliefs, draws: Floats) -> None:
     """Draw the one mean that all arms share where the width is 0: posteriors multiply."""
     group, pulls, total = known.group, 0.0, 0.0
     for place in range(group.first, group.beyond):
@@ -112,7 +111,7 @@ def _draw_pooled(rng: np.random.Generator, known: Beliefs, draws: Floats) -> Non
         total += known.totals[group.order[place]]
     # Each arm has a prior of its own.
     pulls += (group.beyond - group.first - 1) * known.law.prior_weight / known.law.weight
-    x = draw_mean(known.law, rng, pulls, total)
+    x = draw_flat(known.law, stream, pulls, total)
     for place in range(group.first, group.beyond):
         draws[group.order[place]] = x
 

@@ -13,10 +13,12 @@ import numpy as np
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.calculus import slope
 from clusterbandits.families.posterior import Density, log_density
+from clusterbandits.families.stream import uniform
 from clusterbandits.policies.restricted.mass import log_mass
 
 if TYPE_CHECKING:
     from clusterbandits.families.law import Law
+    from clusterbandits.families.stream import Stream
     from clusterbandits.policies.arms import Floats, Ints
     from clusterbandits.policies.width_alarm import Group
 
@@ -163,10 +165,10 @@ def _area(value: float, steep: float, length: float) -> float:
 
 
 @kernel
-def _draw_under(rng: np.random.Generator, steep: float, length: float) -> float:
+def _draw_under(stream: Stream, steep: float, length: float) -> float:
     """Draw u from 0 to ``length`` with density ∝ exp(steep · u)."""
     fall = abs(steep) * length
-    share = rng.random()
+    share = uniform(stream)
     if fall < 1e-9:
         return share * length
     down = -math.log1p(share * math.expm1(-fall)) / abs(steep)
@@ -174,21 +176,21 @@ def _draw_under(rng: np.random.Generator, steep: float, length: float) -> float:
 
 
 @inner_kernel
-def draw_lowest(law: Law, rng: np.random.Generator, group: Group, cells: Cells) -> tuple[int, float]:
+def draw_lowest(law: Law, stream: Stream, group: Group, cells: Cells) -> tuple[int, float]:
     """Draw which arm is the lowest, and its mean."""
     refused = 0
     while True:
-        place, cell, part = _draw_piece(rng, group, cells)
+        place, cell, part = _draw_piece(stream, group, cells)
         arm, low, high = group.order[group.first + place], cells.edges[cell], cells.edges[cell + 1]
         middle, side = _meeting(cells, place, cell), cells.sides[place, cell]
         if part == VALUE:
-            x = low + _draw_under(rng, side[SLOPE], middle - low)
+            x = low + _draw_under(stream, side[SLOPE], middle - low)
             bound = side[VALUE] + side[SLOPE] * (x - low)
         else:
-            x = high - _draw_under(rng, -side[END_SLOPE], high - middle)
+            x = high - _draw_under(stream, -side[END_SLOPE], high - middle)
             bound = side[END_VALUE] + side[END_SLOPE] * (x - high)
         evaluate(law, group, cells, x)
-        if rng.random() < math.exp(min(_density(law, group, cells, arm, x) - bound, 0.0)):
+        if uniform(stream) < math.exp(min(_density(law, group, cells, arm, x) - bound, 0.0)):
             return arm, x
         refused += 1
         if refused == _MOST_REFUSALS:
@@ -200,7 +202,7 @@ def draw_lowest(law: Law, rng: np.random.Generator, group: Group, cells: Cells) 
 
 
 @kernel
-def _draw_piece(rng: np.random.Generator, group: Group, cells: Cells) -> tuple[int, int, int]:
+def _draw_piece(stream: Stream, group: Group, cells: Cells) -> tuple[int, int, int]:
     """Draw an arm (its place in the cluster), a cell and one of its tangents, by the areas under them."""
     pieces, many = 2 * cells.number[0], group.beyond - group.first
     top, total = -math.inf, 0.0
@@ -208,7 +210,7 @@ def _draw_piece(rng: np.random.Generator, group: Group, cells: Cells) -> tuple[i
         top = max(top, _piece(cells, i // pieces, i % pieces))
     for i in range(many * pieces):
         total += math.exp(_piece(cells, i // pieces, i % pieces) - top)
-    left, chosen = rng.random() * total, 0
+    left, chosen = uniform(stream) * total, 0
     for i in range(many * pieces):
         area = _piece(cells, i // pieces, i % pieces)
         if area > -math.inf and left >= 0.0:

@@ -18,6 +18,7 @@ from clusterbandits.compiled import inner_kernel, kernel, separate_kernel
 from clusterbandits.families.calculus import slope
 from clusterbandits.families.law import variance
 from clusterbandits.families.posterior import Density, log_density
+from clusterbandits.families.stream import Stream, uniform
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _FIRST_PANEL, _GROWTH = 2.5, 1.5
@@ -160,7 +161,7 @@ def _outwards(part: Part, start: float, end: float, step: float, top: float) -> 
 
 
 @separate_kernel
-def draw_between(of: Density, rng: np.random.Generator, low: float, high: float) -> float:
+def draw_between(of: Density, stream: Stream, low: float, high: float) -> float:
     """Draw from the part of the posterior between low and high, by rejection under a staircase."""
     if not high > low:
         return low
@@ -171,14 +172,14 @@ def draw_between(of: Density, rng: np.random.Generator, low: float, high: float)
     above = _stairs(part, peak, part.last, scale, top, math.inf)[0]
     below = _stairs(part, peak, part.first, -scale, top, math.inf)[0]
     for _ in range(_MOST_REFUSALS):
-        at = rng.random() * (above + below)
+        at = uniform(stream) * (above + below)
         if at < above:
             _, near, far = _stairs(part, peak, part.last, scale, top, at)
         else:
             _, near, far = _stairs(part, peak, part.first, -scale, top, at - above)
-        v = near + rng.random() * (far - near)
+        v = near + uniform(stream) * (far - near)
         allowed = _log_height(part, v) - _log_height(part, near)
-        if rng.random() < math.exp(min(allowed, 0.0)):
+        if uniform(stream) < math.exp(min(allowed, 0.0)):
             return min(max(_mean_at(part, v), low), high)
     return min(max(_mean_at(part, peak), low), high)
 
