@@ -21,6 +21,8 @@ Stream = NDArray[np.uint64]
 
 _MASK = 2**64 - 1
 _UNIT = 2.0**-53
+#: Numbers that are thrown away after seeding.
+_MIXING = 12
 #: Leva's ellipses: inside the inner one a pair is taken, outside the outer one refused, both without a log.
 _CENTRE_U, _CENTRE_V, _A, _B, _INNER, _OUTER = 0.449871, -0.386595, 0.196, 0.25472, 0.27597, 0.27846
 _WIDEST = 1.7156
@@ -65,6 +67,16 @@ def _high_bits(bits: int) -> int:
 @specialise(_high_bits)
 def _pick_high_bits(_bits: Any) -> Callable[..., Any]:
     return lambda bits: np.int64(bits >> np.uint64(11))
+
+
+@kernel
+def restart(stream: Stream, seed: int) -> None:
+    """Start a stream from a whole number, as SFC64 is seeded: what is drawn is always the same."""
+    for place in range(3):
+        stream[place] = seed
+    stream[3] = 1
+    for _ in range(_MIXING):
+        following(stream)
 
 
 @kernel

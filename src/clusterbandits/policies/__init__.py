@@ -28,6 +28,7 @@ from clusterbandits.policies.imed_clus import IMEDClus as IMEDClus
 from clusterbandits.policies.imed_opt import IMEDOPT as IMEDOPT
 from clusterbandits.policies.clus_ts import ClusTS as ClusTS
 from clusterbandits.policies.hier_ts import HierTS as HierTS
+from clusterbandits.policies.kindred import Kindred as Kindred
 
 # isort: on
 from clusterbandits.policies.alarms import WidthAlarm as WidthAlarm

@@ -129,7 +129,7 @@ class Counter(Saved):
 class StreamPlace(Saved):
     """The place in a policy's random stream: the four numbers of ``state.stream``."""
 
-    keys = ("stream",)
+    keys: tuple[str, ...] = ("stream",)
 
     def dump(self, state: Any, arms: Sequence[Label]) -> dict[str, Any]:
         """Return the numbers as text: they have more digits than JSON readers keep."""
