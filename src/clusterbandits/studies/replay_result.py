@@ -183,7 +183,7 @@ class ReplayResult:
                 f"Propensities agree with what was shown. Up to {100 * share:.2g} % of visitors, never shown "
                 "some arm, would go unnoticed; the interval does not know of them."
             )
-        if self.rounds < _ROUNDS_AN_ARM * len(log.arms):
+        if self.start_trials + self.rounds < _ROUNDS_AN_ARM * len(log.arms):
             short = f"Episodes of {count_text(self.rounds, 'round')} are short for {len(log.arms)} arms"
             notes.append(
                 f"{short}: policies have hardly begun to learn. Longer ones, or more rows, tell more."
