@@ -20,7 +20,7 @@ from clusterbandits.simulation.plan import Plan
 from clusterbandits.simulation.rewards import Refill, run_rewards
 from clusterbandits.simulation.runs import play_block
 from clusterbandits.simulation.simulate import plan_of
-from clusterbandits.simulation.start import Start
+from clusterbandits.simulation.start import Start, read_start
 
 pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
 
@@ -133,6 +133,19 @@ def test_the_arms_are_those_of_a_policy_that_was_given_the_history(name: str) ->
         path = cb.play(policy, tape, start=history)
         assert path.tolist() == asked(deployed(policy, history, 500), tape, 500)
         assert path.tolist() == cb.play(policy, tape, stepwise=True, start=history).tolist()
+
+
+def test_the_state_is_that_of_a_policy_that_was_given_the_history() -> None:
+    """Its width alarm too, whose next look depends on when it looked before."""
+    last_is_small = cb.read_history({**ROWS, "trials": [900, 12, 0, 0, 1], "successes": [890, 0, 0, 0, 1]})
+    for history in (*HISTORIES, last_is_small):
+        policy = cb.ClusUCB(CLUSTERS, alarm="widen")
+        live: Any = deployed(policy, history, 1)._live
+        state: Any = read_start(history, CLUSTERS.arms, "play").state(policy)
+        for name in ("pulls", "totals", "widths", "stale"):
+            assert np.array_equal(getattr(state, name), getattr(live, name))
+        for name in ("look", "fired", "evidence", "needed"):
+            assert np.array_equal(getattr(state.alarm, name), getattr(live.alarm, name))
 
 
 def test_the_first_choice_is_that_of_from_history() -> None:

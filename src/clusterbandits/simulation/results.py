@@ -59,7 +59,8 @@ class Result:
     runs
         The number of every run; 0, 1, 2, … where left out.
     alarm_rounds
-        For every policy ``[run, cluster]``: the round in which the width alarm went off, 0 where it did not.
+        For every policy ``[run, cluster]``: the round in which the width alarm went off, 0 where it did not;
+        1 where a history from before the first round set it off.
     seed, paired
         How the runs were drawn, remembered: the seed, and whether policies met the same rewards run by run.
     start_trials
