@@ -85,6 +85,10 @@ b;red;1
 a;red;1
 c;blue;0
 """
+_NUMBERED = """arm,group,trials,successes
+0,0,40,4
+1,0,1,1
+"""
 _PATHS = (
     "/dev/null",
     "/dev/zero",
@@ -276,7 +280,15 @@ def _simulate(rng: np.random.Generator, folder: Path) -> list[str]:
         *_options(rng, options, 0.2),
         *_options(rng, {"--dask": ("", "x", "tcp://", "http://x:1", "tcp://x:99999999")}, 0.05),
         *_flags(rng, "--paired", "--json"),
+        *_start(rng, folder),
     ]
+
+
+def _start(rng: np.random.Generator, folder: Path) -> list[str]:
+    """Return now and then a history of arms that the problem or the log may have."""
+    if rng.random() >= 0.2:
+        return []
+    return ["--start", _file(rng, folder, "past.csv", pick(rng, (_COUNTS, _EVENTS, _NUMBERED)))]
 
 
 def _run(rng: np.random.Generator, folder: Path) -> list[str]:
@@ -325,6 +337,7 @@ def _replay(rng: np.random.Generator, folder: Path) -> list[str]:
         *_options(rng, options, 0.2),
         *_options(rng, widths, 0.6),
         *_flags(rng, "--arms", "--json"),
+        *_start(rng, folder),
     ]
 
 

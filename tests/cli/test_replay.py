@@ -47,6 +47,21 @@ def test_widths_in_order(capsys: pytest.CaptureFixture[str], log: Path) -> None:
     assert in_order == call(capsys, log, "--policy", "clus-ucb", "--widths", " blue = 0.2, red=0.1")
 
 
+def test_a_history_to_begin_with(capsys: pytest.CaptureFixture[str], log: Path, tmp_path: Path) -> None:
+    file = tmp_path / "past.csv"
+    file.write_text("arm,group,trials,successes\na,red,50,17\nd,blue,60,35\n")
+    code, out, err = call(capsys, log, "--start", file)
+    assert (code, err) == (0, "")
+    assert out == f"{cb.replay(log, 'kl-ucb', start=cb.read_history(file))}\n"
+    assert "Every episode begins after a history of 110 trials." in out
+    assert json.loads(call(capsys, log, "--start", file, "--json")[1])["start_trials"] == 110
+    file.write_text("arm,group,trials,successes\nx,red,50,17\n")
+    code, out, err = call(capsys, log, "--start", file)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: The 'start' parameter of replay must be a history of these arms alone: ")
+    assert err.count("\n") == 1
+
+
 def test_arms_and_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "targeted.csv"
     pd.DataFrame(targeted_log(np.random.default_rng(2), 20_000)).to_csv(file, index=False, sep=";")

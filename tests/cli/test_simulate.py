@@ -68,6 +68,47 @@ def test_store_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     assert "paired" in refused[2]
 
 
+def test_a_history_to_begin_with(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file, plot = tmp_path / "past.csv", tmp_path / "regret.svg"
+    file.write_text("arm,group,trials,successes\n4,1,50,41\n1,0,50,33\n")
+    code, out, err = call(capsys, *SMALL, "--start", str(file), "--plot", str(plot))
+    instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
+    told = instance.clusters([0.4, 0.7])
+    result = cb.simulate(
+        instance, ["kl-ucb", "clus-ucb"], 10**4, 6, 3, clusters=told, start=cb.read_history(file)
+    )
+    assert (code, err) == (0, "")
+    assert out.startswith(str(result))
+    assert "Every run begins after a history of 100 trials." in out
+    assert "Bounds per log n, for runs without a history: lower 5.609" in out
+    assert "Bounds: slopes" not in plot.read_text()
+    _, out, _ = call(capsys, *SMALL, "--start", str(file), "--json")
+    data = json.loads(out)
+    assert data["start_trials"] == 100
+    assert data["policies"]["kl-ucb"]["mean"][-1] == result.mean("kl-ucb")[-1]
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        ("arm,group,trials,successes\nz,1,50,41\n", "a history of these arms alone: 0, 1, 2, 3, 4. Got 'z'"),
+        ("arm,group,trials,successes\n0,1,50,51\n", "'successes'"),
+        ("arm,group\n0,1\n", "'trials'"),
+        (None, "must be readable"),
+    ],
+)
+def test_a_wrong_history_gets_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, table: str | None, named: str
+) -> None:
+    file = tmp_path / "past.csv"
+    if table is not None:
+        file.write_text(table)
+    code, out, err = call(capsys, *SMALL, "--start", str(file))
+    assert (code, out) == (2, "")
+    assert named in err
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

@@ -572,11 +572,13 @@ def test_the_documents_examples_print_what_they_say(
     assert found.failed == 0
 
 
-def test_the_documents_pieces_of_studies_are_studies() -> None:
+def test_the_documents_pieces_of_studies_are_studies(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    whole, drawn, widths = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    whole, drawn, widths, warm = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     assert len(parse_study(whole).cases) == 1
     assert len(parse_study(POLICIES + drawn).cases) == 1001
+    (tmp_path / "ads.csv").write_text("arm,group,trials,successes\na,red,40,4\nb,blue,50,10\n")
+    assert parse_study(POLICIES + warm, folder=tmp_path).cases[0].start.trials == 90
     named = "[[instances]]\nmeans.red = { a = 0.41, b = 0.42 }\nmeans.blue = { c = 0.4 }\n"
     (case,) = parse_study(POLICIES + widths + named).cases
     assert [rule.name for rule in case.rules] == ["0.5 × spans", "spans", "2 × spans", "0.1", "a guess"]

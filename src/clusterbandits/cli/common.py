@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor
 
+    from clusterbandits.studies.history import History
+
 Problem = Annotated[
     str,
     typer.Argument(
@@ -36,6 +38,12 @@ Workers = Annotated[int | None, typer.Option(help="Threads. Default: one per cor
 Dask = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Run on the Dask cluster whose scheduler is at tcp://HOST:PORT."),
+]
+Start = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="A CSV file of past trials that policies know at the start, as for advise."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
@@ -61,6 +69,15 @@ def show(result: object, *, err: bool = False) -> None:
     lines = str(result).split("\n")
     with writing():
         print("\n".join(map(escaped, lines)), file=sys.stderr if err else sys.stdout)
+
+
+def past(file: str | None, owner: str) -> History | None:
+    """Return the history in a file of past trials, or None without a file."""
+    if file is None:
+        return None
+    from clusterbandits.studies.history import read_history
+
+    return read_history(file, owner)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.common import Family, Json, Seed, interruptible, show
+from clusterbandits.cli.common import Family, Json, Seed, Start, interruptible, past, show
 
 
 def replay(
@@ -31,6 +31,7 @@ def replay(
     confidence: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     family: Family = None,
     seed: Seed = 0,
+    start: Start = None,
     arms: Annotated[
         bool, typer.Option("--arms", help="Also show the rewards of every arm in the log.")
     ] = False,
@@ -41,6 +42,7 @@ def replay(
     from clusterbandits.serial import to_json
     from clusterbandits.studies.replay import replay as run
 
+    known = past(start, "replay")
     with interruptible("nothing is kept of a replay that is not finished."), replay_bar() as listener:
         result = run(
             log,
@@ -51,6 +53,7 @@ def replay(
             confidence=confidence,
             family=family or "bernoulli",
             progress=listener,
+            start=known,
         )
     if json:
         show(to_json(result.to_dict(), indent=2))

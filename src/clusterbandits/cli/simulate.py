@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.common import Dask, Family, Json, Problem, Seed, Widths, Workers, executor_at, show
+from clusterbandits.cli.common import (
+    Dask,
+    Family,
+    Json,
+    Problem,
+    Seed,
+    Start,
+    Widths,
+    Workers,
+    executor_at,
+    past,
+    show,
+)
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
@@ -34,6 +46,7 @@ def simulate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw regret with bands and bounds: a .png, .svg or .pdf file.")
     ] = None,
+    start: Start = None,
     dask: Dask = None,
     json: Json = False,
 ) -> None:
@@ -51,6 +64,7 @@ def simulate(
 
         check_picture_file(plot, "plot", "simulate")
     bound = regret_bound(stated.instance, stated.clusters)
+    known = past(start, "simulate")
     interrupted = None
     try:
         with executor_at(dask, workers) as executor, progress_bar() as listener:
@@ -66,6 +80,7 @@ def simulate(
                 store=store,
                 progress=listener,
                 paired=paired,
+                start=known,
             )
     except SimulationInterrupted as stop:
         if stop.result is None:
@@ -76,22 +91,24 @@ def simulate(
         show(to_json(result.to_dict() | {"bound": bound.to_dict()}, indent=2))
     else:
         table = result.table()
-        show(replace(table, notes=(*table.notes, _bounds(bound))).text())
+        show(replace(table, notes=(*table.notes, _bounds(bound, warm=known is not None))).text())
     if plot is not None:
         from clusterbandits.report.regret_panel import save_regret_plot
 
-        save_regret_plot(result, plot, bound)
+        # Bounds are slopes over rounds that are counted from nothing.
+        save_regret_plot(result, plot, bound if known is None else None)
     if interrupted is not None:
         show(f"Interrupted: these are the {len(result.runs)} runs that every policy finished.", err=True)
         raise typer.Exit(130)
 
 
-def _bounds(bound: "RegretBound") -> str:
+def _bounds(bound: "RegretBound", *, warm: bool) -> str:
     """Return one sentence on the bounds; where a width misleads, on the classical one alone."""
     from clusterbandits.tables import cell
 
+    which = "Bounds per log n, for runs without a history" if warm else "Bounds per log n"
     if bound.misled:
         rate = cell(bound.classical)
-        return f"Bounds per log n: classical {rate}; no other holds, as a best arm's width is too small."
+        return f"{which}: classical {rate}; no other holds, as a best arm's width is too small."
     rates = {"lower": bound.lower, "Clus-UCB (Theorem 2)": bound.clus_ucb, "classical": bound.classical}
-    return f"Bounds per log n: {', '.join(f'{name} {cell(rate)}' for name, rate in rates.items())}."
+    return f"{which}: {', '.join(f'{name} {cell(rate)}' for name, rate in rates.items())}."

@@ -144,7 +144,7 @@ class Policy(Online):
     ) -> Self:
         """Return a policy that knows what was tried before, to go on from there with ``ask`` and ``tell``.
 
-        On trial (``simulate``, ``replay``) it begins anew, as every policy does.
+        ``simulate`` and ``replay`` begin every policy without it; their ``start`` is a history to begin with.
 
         Parameters
         ----------

@@ -121,6 +121,7 @@ class Simulation:
             alarm_rounds=tuple(rounds[runs] for rounds in self._alarms),
             seed=plan.seed,
             paired=plan.paired,
+            start_trials=plan.start.trials,
         )
 
     def finished_result(self) -> Result | None:

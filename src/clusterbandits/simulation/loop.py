@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Places in a cursor: the round about to be played, the first checkpoint not yet passed, and the arm that is
-#: selected for that round already, -1 where none is.
-ROUND, CHECKPOINT, SELECTED = range(3)
+#: Places in a cursor: the round about to be played, the first checkpoint not yet passed, the arm that is
+#: selected for that round already, -1 where none is, and the first round, which a history may precede.
+ROUND, CHECKPOINT, SELECTED, FIRST = range(4)
 #: Why ``advance`` returned.
 DONE, PAUSED, OUT_OF_TAPE = range(3)
 #: Choices to make before looking up: tens of milliseconds of work.
@@ -38,7 +38,10 @@ class Rewards(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is written down: pulls at checkpoints and, where it has room, the arm of every round."""
+    """What is written down: pulls at checkpoints and, where it has room, the arm of every round.
+
+    Checkpoints count rounds from the first one of the cursor; pulls include those that the state began with.
+    """
 
     checkpoints: NDArray[np.int64]
     pulls: NDArray[np.int64]
@@ -46,7 +49,7 @@ class Record(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How far to play, whether to choose anew in every round, and whether rewards go on beyond a tape."""
+    """The last round, whether to choose anew in every round, and whether rewards go on beyond a tape."""
 
     horizon: int
     stepwise: bool
@@ -101,10 +104,10 @@ def _write(
     pulls: NDArray[np.int64], record: Record, cursor: NDArray[np.int64], arm: int, rounds: int
 ) -> None:
     """Write down the pulls at every checkpoint that these rounds pass: known before they are paid."""
-    n = cursor[ROUND]
+    done = cursor[ROUND] - cursor[FIRST]
     while cursor[CHECKPOINT] < record.checkpoints.size:
         place = cursor[CHECKPOINT]
-        into = record.checkpoints[place] - n + 1
+        into = record.checkpoints[place] - done
         if into > rounds:
             break
         for one in range(pulls.size):
@@ -112,7 +115,7 @@ def _write(
         record.pulls[place, arm] += into
         cursor[CHECKPOINT] += 1
     if record.path.size > 0:
-        for place in range(n - 1, n - 1 + rounds):
+        for place in range(done, done + rounds):
             record.path[place] = arm
 
 
@@ -145,6 +148,6 @@ def _draw_each(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
         update(state, arm, 1, total(rewards.law, rewards.rng, rewards.means[arm], 1))
 
 
-def new_cursor() -> NDArray[np.int64]:
-    """Return a cursor before the first round."""
-    return np.array([1, 0, -1], dtype=np.int64)
+def new_cursor(first: int = 1) -> NDArray[np.int64]:
+    """Return a cursor before the first round, whose number is ``first``."""
+    return np.array([first, 0, -1, first], dtype=np.int64)

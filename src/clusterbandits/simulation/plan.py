@@ -16,6 +16,7 @@ from clusterbandits.limits import LARGEST_SEED, MOST_RUNS
 from clusterbandits.policies import Policy
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.checkpoints import read_checkpoints
+from clusterbandits.simulation.start import NO_HISTORY, Start, start_of_rows
 from clusterbandits.validate import check_keys, check_numbers, truth, whole
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Plan:
     checkpoints: tuple[int, ...]
     paired: bool
     stepwise: bool
+    #: What policies know before the first round; horizon and checkpoints count the rounds after it.
+    start: Start = NO_HISTORY
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -93,7 +96,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which ``of_dict`` makes this plan again."""
-        return {
+        data = {
             "instance": self.instance.to_dict(),
             "policies": [policy.description() for policy in self.policies],
             "horizon": self.horizon,
@@ -103,6 +106,9 @@ class Plan:
             "paired": self.paired,
             "stepwise": self.stepwise,
         }
+        # Left out without a history: such plans are written, and hashed, as they were before there was one.
+        known = {"start": self.start.labelled(self.instance.arms)} if self.start.rows else {}
+        return data | known
 
     def to_json(self) -> str:
         """Return ``to_dict`` as text."""
@@ -111,11 +117,13 @@ class Plan:
     @classmethod
     def of_dict(cls, data: Mapping[str, Any]) -> Plan:
         """Return the plan that ``to_dict`` described; what could not be one is refused."""
-        check_keys([field.name for field in dataclasses.fields(cls)], "Plan", data)
+        names = [field.name for field in dataclasses.fields(cls)]
+        check_keys([name for name in names if name != "start" or name in data], "Plan", data)
         horizon = whole("horizon", "Plan", data["horizon"], least=1)
         instance = Instance.from_dict(data["instance"])
         policies = tuple(Policy.of_description(one) for one in data["policies"])
-        return cls.checked("Plan", instance, policies, horizon, data)
+        start = start_of_rows(data.get("start", ()), instance.arms, "Plan")
+        return cls.checked("Plan", instance, policies, horizon, data, start)
 
     @classmethod
     def checked(
@@ -125,8 +133,14 @@ class Plan:
         policies: tuple[Policy, ...],
         horizon: int,
         settings: Mapping[str, Any],
+        start: Start,
     ) -> Plan:
         """Return a plan whose other settings, by name, have been checked here."""
+        start.check_horizon(horizon, owner)
+        for policy in policies:
+            start.check_policy(policy, owner)
+        if instance.rewards is None:
+            start.check_family(instance.family, owner)
         runs = whole("runs", owner, settings["runs"], least=1, most=MOST_RUNS)
         checkpoints = read_checkpoints(settings["checkpoints"], horizon)
         check_numbers(owner, len(policies), runs, len(checkpoints), len(instance.arms))
@@ -139,6 +153,7 @@ class Plan:
             checkpoints=checkpoints,
             paired=truth("paired", owner, settings["paired"]),
             stepwise=truth("stepwise", owner, settings["stepwise"]),
+            start=start,
         )
 
 

@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 def replay_rows(
     state: Any, rows: Rows, first: int, cursor: NDArray[np.int64], earned: NDArray[np.float64], rounds: int
 ) -> int:
-    """Let rows pass from ``first`` on, until so many rounds are matched; return the row to go on with.
+    """Let rows pass from ``first`` on, until round ``rounds`` is matched; return the row to go on with.
 
     The cursor is that of ``loop``; ``earned[0]`` grows by what matched rows paid. It counts references once a
     call, as ``loop.advance`` does. A policy in Python runs in ``replay_in_python``.

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.simulation import statistics
-from clusterbandits.simulation.statistics import Difference, Slope, count_text, round_text
+from clusterbandits.simulation.statistics import (
+    Difference,
+    Slope,
+    after_history,
+    count_text,
+    round_text,
+)
 from clusterbandits.tables import WIDTH, Table
 from clusterbandits.validate import between, invalid, is_list, random_generator, whole
 from clusterbandits.wording import escaped
@@ -53,9 +59,12 @@ class Result:
     runs
         The number of every run; 0, 1, 2, … where left out.
     alarm_rounds
-        For every policy ``[run, cluster]``: the round in which the width alarm went off, 0 where it did not.
+        For every policy ``[run, cluster]``: the round in which the width alarm went off, 0 where it did not;
+        1 where a history from before the first round set it off.
     seed, paired
         How the runs were drawn, remembered: the seed, and whether policies met the same rewards run by run.
+    start_trials
+        The number of trials that every policy knew before its first round; 0 without a history.
 
     Examples
     --------
@@ -79,6 +88,7 @@ class Result:
     alarm_rounds: tuple[Ints, ...] = ()
     seed: int | None = None
     paired: bool = False
+    start_trials: int = 0
     _regrets: dict[int, Floats] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -209,6 +219,8 @@ class Result:
         _, _, since, until = self.slope(0)
         if since < until:
             notes.append(f"slope: regret per log n, {round_text(since)} to {round_text(until)}.")
+        if self.start_trials:
+            notes.append(f"{after_history(self.start_trials)} Rounds and regret are those after it.")
         notes += [text for text in map(self._alarm_note, range(len(self.labels))) if text]
         columns = ("policy", "regret", "±", "median", "95 %", "best %", "slope")
         rows = tuple(map(self._row, range(len(self.labels))))
@@ -222,6 +234,7 @@ class Result:
             "runs": self.runs.tolist(),
             "seed": self.seed,
             "paired": self.paired,
+            "start_trials": self.start_trials,
             "instance": self.instance.to_dict(),
             "policies": {label: self._summary(place) for place, label in enumerate(self.labels)},
         }
@@ -262,7 +275,8 @@ class Result:
         names = escaped(", ".join(self.labels))
         many = count_text(len(self.labels), "policy", "policies")
         runs, rounds = count_text(len(self.runs), "run"), count_text(self.horizon, "round")
-        return f"<Result: {names if len(names) <= WIDTH // 2 else many}, {runs} of {rounds}>"
+        past = f" after {count_text(self.start_trials, 'trial')}" if self.start_trials else ""
+        return f"<Result: {names if len(names) <= WIDTH // 2 else many}, {runs} of {rounds}{past}>"
 
     def __str__(self) -> str:
         return self.table().text()
@@ -284,6 +298,7 @@ def joined(results: Mapping[str, Result]) -> Result:
         alarm_rounds=tuple(part.alarm_rounds[0] for part in parts),
         seed=first.seed,
         paired=first.paired,
+        start_trials=first.start_trials,
     )
 
 

@@ -46,12 +46,13 @@ def run_rewards(plan: Plan, run: int, policy: Policy) -> Rewards:
     """Return the rewards of a run, for kernels; those of distributions are added by ``Refill``."""
     arms = len(plan.instance.arms)
     own = _stream(plan, run, _OWN, label_number(policy.label))
-    means, first = np.array(plan.instance.means), np.zeros(arms, dtype=np.int64)
+    # Pull 0 of an arm is its first one after the history.
+    means, first = np.array(plan.instance.means), plan.start.pulls(arms)
     rewards = Rewards(plan.instance.family.law, means, own, np.zeros((arms, 0)), first)
     if plan.instance.rewards is not None:
         tape = np.zeros((arms, max(1, min(_CHUNK, _MOST_AHEAD // arms, plan.horizon))))
         # Before the first pull there is nothing to read.
-        return rewards._replace(tape=tape, first=np.full(arms, -tape.shape[1], dtype=np.int64))
+        return rewards._replace(tape=tape, first=first - tape.shape[1])
     return rewards._replace(tape=_common_tape(plan, run)) if plan.paired else rewards
 
 

@@ -63,15 +63,16 @@ def play_runs(plan: Plan, block: Block, watch: Watch) -> Played:
 
 def _play_compiled(plan: Plan, policy: Policy, run: int, watch: Watch) -> tuple[Ints, Ints]:
     arms = len(plan.instance.arms)
-    state, cursor = policy.fresh_state(choice_stream(plan, run, policy)), new_cursor()
+    before, past = plan.start.trials, plan.start.pulls(arms)
+    state, cursor = plan.start.state(policy, choice_stream(plan, run, policy)), new_cursor(before + 1)
     checkpoints = np.array(plan.checkpoints, dtype=np.int64)
     record = Record(
         checkpoints, np.zeros((checkpoints.size, arms), dtype=np.int64), np.zeros(0, dtype=np.int64)
     )
     rewards, distributed = run_rewards(plan, run, policy), plan.instance.rewards is not None
     refill = Refill(plan, run, policy) if distributed else None
-    rules = Rules(plan.horizon, plan.stepwise, endless=not distributed)
-    ended, before, steps = PAUSED, 1, max(1, _FIRST_STEPS // arms)
+    rules = Rules(before + plan.horizon, plan.stepwise, endless=not distributed)
+    ended, seen, steps = PAUSED, before + 1, max(1, _FIRST_STEPS // arms)
     while ended != DONE:
         start = time.monotonic()
         ended = advance(state, rewards, record, cursor, rules, steps)
@@ -82,18 +83,25 @@ def _play_compiled(plan: Plan, policy: Policy, run: int, watch: Watch) -> tuple[
         if ended == OUT_OF_TAPE and refill is not None:
             arm = int(cursor[SELECTED])
             refill.refill(rewards, arm, int(state.pulls[arm]))
-        watch(int(cursor[ROUND]) - before)
-        before = int(cursor[ROUND])
+        watch(int(cursor[ROUND]) - seen)
+        seen = int(cursor[ROUND])
     if cursor[CHECKPOINT] != checkpoints.size:
         raise AssertionError("a run ended before its last checkpoint")
     alarm = getattr(state, "alarm", None)
     quiet = np.zeros(len(policy.clusters.widths), dtype=np.int64)
-    return record.pulls, quiet if alarm is None or alarm.fired.size != quiet.size else alarm.fired
+    fired = quiet if alarm is None or alarm.fired.size != quiet.size else alarm.fired
+    return record.pulls - past, _new_rounds(fired, before)
+
+
+def _new_rounds(fired: Ints, before: int) -> Ints:
+    """Return the rounds of alarms, counted after a history; alarms by the history itself are in round 1."""
+    return np.where(fired > 0, np.maximum(fired - before, 1), 0)
 
 
 def _play_in_python(plan: Plan, policy: Policy, run: int, watch: Watch) -> tuple[Ints, Ints]:
-    state = policy.fresh_state(choice_stream(plan, run, policy))
+    state = plan.start.state(policy, choice_stream(plan, run, policy))
     rewards = reward_iterators(plan, run, policy)
+    before, past = plan.start.trials, plan.start.pulls(len(rewards))
     pulls: Ints = np.zeros((len(plan.checkpoints), len(rewards)), dtype=np.int64)
     n = 1
     for place, checkpoint in enumerate(plan.checkpoints):
@@ -101,8 +109,8 @@ def _play_in_python(plan: Plan, policy: Policy, run: int, watch: Watch) -> tuple
             until = min(checkpoint + 1, n + _PYTHON_STEPS)
             watch(until - n)
             while n < until:
-                arm = select(state, n)
+                arm = select(state, before + n)
                 update(state, arm, 1, next(rewards[arm]))
                 n += 1
-        pulls[place] = state.pulls
+        pulls[place] = state.pulls - past
     return pulls, np.zeros(len(policy.clusters.widths), dtype=np.int64)

@@ -13,6 +13,7 @@ from clusterbandits.policies import Policy, policy
 from clusterbandits.simulation.campaign import Campaign, Simulation, open_simulation
 from clusterbandits.simulation.executors import workers_of
 from clusterbandits.simulation.plan import Plan
+from clusterbandits.simulation.start import read_start
 from clusterbandits.validate import Described, invalid, is_list, whole
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
     from clusterbandits.families import Family
     from clusterbandits.instance import Instance
+    from clusterbandits.policies.policy import Past
     from clusterbandits.simulation.campaign import Listener
     from clusterbandits.simulation.results import Result
 
@@ -41,6 +43,7 @@ def simulate(
     progress: Listener | None = None,
     paired: bool = False,
     stepwise: bool = False,
+    start: Past | None = None,
 ) -> Result:
     """Simulate policies on an instance in independent runs, exactly.
 
@@ -76,6 +79,11 @@ def simulate(
         which policies hardly differ, are each policy's own.
     stepwise
         Choose in every round. The distribution of the result is the same; it only takes longer.
+    start
+        A history, as ``read_history`` returns it, that every policy knows before the first round, as by
+        ``Policy.from_history``; by default none. Policies go on counting rounds from there. The horizon,
+        checkpoints, pulls and regret are those of the new rounds alone. Arms match by label; arms without a
+        history have no past.
 
     Raises
     ------
@@ -91,6 +99,16 @@ def simulate(
     <Result: kl-ucb, clus-ucb, 8 runs of 1e4 rounds>
     >>> result.regret("clus-ucb").shape, result.checkpoints[[0, -1]].tolist()
     ((8, 38), [1, 10000])
+
+    After 200 trials of two arms:
+
+    >>> from clusterbandits import read_history
+    >>> rows = {"arm": [1, 4], "group": [0, 1], "trials": [100, 100], "successes": [68, 83]}
+    >>> warm = simulate(instance, "clus-ucb", 10**4, runs=8, seed=1, start=read_history(rows))
+    >>> warm
+    <Result: clus-ucb, 8 runs of 1e4 rounds after 200 trials>
+    >>> bool(warm.mean(0)[-1] < result.mean("clus-ucb")[-1])
+    True
     """
     plan = plan_of(
         instance,
@@ -104,6 +122,7 @@ def simulate(
             "stepwise": stepwise,
         },
         clusters,
+        start,
     )
     chosen = workers_of(workers, executor, "simulate")
     if progress is not None and not callable(progress):
@@ -139,27 +158,31 @@ def _folder(store: object, owner: str) -> Path:
 
 
 def plan_of(
-    instance: Instance, policies: object, settings: Mapping[str, object], clusters: Clusters | None = None
+    instance: Instance,
+    policies: object,
+    settings: Mapping[str, object],
+    clusters: Clusters | None = None,
+    start: Past | None = None,
 ) -> Plan:
     """Return the plan of a simulation, checked: nothing behind it checks its values again.
 
-    ``settings`` are the horizon, runs, seed, checkpoints, paired and stepwise of ``simulate``, by name.
+    ``settings`` are the horizon, runs, seed, checkpoints, paired and stepwise of ``simulate``, by name;
+    ``start`` is its history.
     """
     horizon = whole("horizon", "simulate", settings["horizon"], least=1)
-    learners = _policies(instance, policies, clusters, horizon)
+    known = paired_clusters(instance, clusters, "simulate")
+    past = read_start(start, instance.arms, "simulate")
+    learners = _policies(instance, policies, known, past.trials + horizon)
     family, best = instance.family, instance.best_mean
     if family.counts and horizon * best > MOST_COUNT:
         raise invalid(
             "horizon", "simulate", f"at most {MOST_COUNT / best:.3g} for a mean of {best:g}", horizon
         )
-    return Plan.checked("simulate", instance, learners, horizon, settings)
+    return Plan.checked("simulate", instance, learners, horizon, settings, past)
 
 
-def _policies(
-    instance: Instance, given: object, clusters: Clusters | None, horizon: int
-) -> tuple[Policy, ...]:
+def _policies(instance: Instance, given: object, known: Clusters, horizon: int) -> tuple[Policy, ...]:
     """Return copies of policies for a horizon; they must be made for the arms of the instance."""
-    known = paired_clusters(instance, clusters, "simulate")
     family = instance.family
     made = read_policies(given, lambda name: policy(name, known, family=family), family, "simulate")
     copies = tuple(one.for_horizon(horizon) for one in made)

@@ -157,6 +157,11 @@ def count_text(number: int, one: str, many: str | None = None) -> str:
     return f"{round_text(number)} {one if number == 1 else many or one + 's'}"
 
 
+def after_history(trials: int, unit: str = "run") -> str:
+    """Return the sentence that says with how many trials policies began."""
+    return f"Every {unit} begins after a history of {count_text(trials, 'trial')}."
+
+
 def _integers(parameter: str, allowed: str, values: object) -> Ints:
     try:
         array = np.asarray(values)

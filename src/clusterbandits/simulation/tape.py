@@ -12,6 +12,7 @@ from clusterbandits.simulation.loop import (
     OUT_OF_TAPE,
     PAUSED,
     ROUND,
+    SELECTED,
     STEPS,
     Record,
     Rewards,
@@ -19,14 +20,22 @@ from clusterbandits.simulation.loop import (
     advance,
     new_cursor,
 )
+from clusterbandits.simulation.start import Start, read_start
 from clusterbandits.validate import Described, invalid, whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from clusterbandits.policies.policy import Past
+
 
 def play(
-    policy: Policy, tape: ArrayLike, horizon: int | None = None, stepwise: bool = False
+    policy: Policy,
+    tape: ArrayLike,
+    horizon: int | None = None,
+    stepwise: bool = False,
+    *,
+    start: Past | None = None,
 ) -> NDArray[np.int64]:
     """Return the number of the arm played in every round against fixed rewards.
 
@@ -43,6 +52,9 @@ def play(
     stepwise
         Choose anew in every round instead of holding an arm while the choice is certain. The arms are the
         same; it only takes longer.
+    start
+        A history that the policy knows before the first round, as for ``simulate``; by default none. The tape
+        and the horizon are those of the rounds after it.
 
     Examples
     --------
@@ -57,32 +69,36 @@ def play(
     if rounds > paid.size:
         given = Described(f"{paid.size} rewards")
         raise invalid("tape", "play", f"long enough for {rounds} rounds", given)
-    arms = paid.shape[0]
-    learner = policy.for_horizon(rounds)
+    arms, past = paid.shape[0], read_start(start, policy.clusters.arms, "play")
+    past.check_horizon(rounds, "play")
+    past.check_policy(policy, "play")
+    learner = policy.for_horizon(past.trials + rounds)
     if not learner.compiled:
-        return _play_in_python(learner, paid, rounds)
-    state, cursor = learner.fresh_state(), new_cursor()
+        return _play_in_python(learner, past, paid, rounds)
+    state, cursor = past.state(learner), new_cursor(past.trials + 1)
     nothing = np.zeros(arms)
-    first = np.zeros(arms, dtype=np.int64)
-    rewards = Rewards(policy.family.law, nothing, np.random.default_rng(0), paid, first)
+    rewards = Rewards(policy.family.law, nothing, np.random.default_rng(0), paid, past.pulls(arms))
     path = np.zeros(rounds, dtype=np.int64)
     record = Record(np.zeros(0, dtype=np.int64), np.zeros((0, arms), dtype=np.int64), path)
-    ended = PAUSED
+    ended, rules = PAUSED, Rules(past.trials + rounds, bool(stepwise))
     while ended == PAUSED:
-        ended = advance(state, rewards, record, cursor, Rules(rounds, bool(stepwise)), STEPS)
+        ended = advance(state, rewards, record, cursor, rules, STEPS)
     if ended == OUT_OF_TAPE:
-        raise _too_short(policy, paid, int(state.pulls.argmax()), int(cursor[ROUND]), rounds)
+        raise _too_short(policy, paid, int(cursor[SELECTED]), int(cursor[ROUND]) - past.trials, rounds)
     return path
 
 
-def _play_in_python(policy: Policy, paid: NDArray[np.float64], rounds: int) -> NDArray[np.int64]:
-    state = policy.fresh_state()
+def _play_in_python(
+    policy: Policy, start: Start, paid: NDArray[np.float64], rounds: int
+) -> NDArray[np.int64]:
+    state, before, past = start.state(policy), start.trials, start.pulls(paid.shape[0])
     path = np.zeros(rounds, dtype=np.int64)
     for n in range(1, rounds + 1):
-        arm = path[n - 1] = select(state, n)
-        if state.pulls[arm] == paid.shape[1]:
+        arm = path[n - 1] = select(state, before + n)
+        pull = state.pulls[arm] - past[arm]
+        if pull == paid.shape[1]:
             raise _too_short(policy, paid, arm, n, rounds)
-        update(state, arm, 1, float(paid[arm, state.pulls[arm]]))
+        update(state, arm, 1, float(paid[arm, pull]))
     return path
 
 

@@ -12,6 +12,7 @@ from clusterbandits.families import as_family
 from clusterbandits.limits import LARGEST_SEED
 from clusterbandits.policies import Policy, policy
 from clusterbandits.simulation.simulate import read_policies
+from clusterbandits.simulation.start import read_start
 from clusterbandits.studies.columns import Source
 from clusterbandits.studies.log_checks import check_chances
 from clusterbandits.studies.log_survey import COLUMNS, survey
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clusterbandits.families import Family
+    from clusterbandits.policies.policy import Past
     from clusterbandits.studies.log_survey import ReplayListener, Survey
 
 #: Policies that use groups but no widths; those that use widths use groups as well.
@@ -40,6 +42,7 @@ def replay(
     confidence: float = 0.95,
     family: Family | str = "bernoulli",
     progress: ReplayListener | None = None,
+    start: Past | None = None,
 ) -> ReplayResult:
     r"""Estimate what policies would earn, from a log of the arms that somebody else chose and their rewards.
 
@@ -57,8 +60,8 @@ def replay(
         The path of a CSV file, a frame, or columns by name: time (never decreasing), arm, reward, and
         optionally propensity (the probability of showing this arm in this row) and group.
     policies
-        A policy or a list of them, or their names, as ``"clus-ucb:a=5"``. Each starts without rewards in
-        every episode; rewards from before, as by ``from_history``, are not used.
+        A policy or a list of them, or their names, as ``"clus-ucb:a=5"``. In every episode each starts again
+        with the history ``start`` alone; rewards from before, as by ``from_history``, are not used.
     widths
         Declared widths for policies given by name: one width, one per group in the order in which groups
         first appear, or a mapping. They must come from other data than this log.
@@ -74,6 +77,9 @@ def replay(
         The reward family.
     progress
         Called after every batch with a ``ReplayProgress``.
+    start
+        A history, as ``read_history`` returns it, that every policy knows before the first round of an
+        episode; by default none. It must come from other data than this log.
 
     Examples
     --------
@@ -94,16 +100,17 @@ def replay(
     evaluation for contextual bandits, UAI 2012.
     """
     law = as_family(family, "replay")
-    start = whole("seed", "replay", seed, least=0, most=LARGEST_SEED)
+    chance = whole("seed", "replay", seed, least=0, most=LARGEST_SEED)
     level = between("confidence", "replay", confidence, 0.5, 0.9999)
     if progress is not None and not callable(progress):
         raise invalid("progress", "replay", "a function of a ReplayProgress", progress)
     source = Source(log, COLUMNS, "log", "replay")
     found = survey(source, law, progress)
-    learners = read_learners(policies, found, groups, widths, law)
+    learners = read_learners(policies, found, groups, widths, law, start)
     check_chances(source, found)
     episodes = plan_episodes(source, found, rounds)
-    played = replay_episodes(source, found, learners, episodes, start, progress)
+    learners[0].start.check_horizon(episodes.rounds, "replay", "rounds")
+    played = replay_episodes(source, found, learners, episodes, chance, progress)
     result = ReplayResult(
         labels=tuple(learner.policy.label for learner in learners),
         rounds=episodes.rounds,
@@ -112,7 +119,8 @@ def replay(
         usable=played.usable,
         log=found,
         confidence=level,
-        seed=start,
+        seed=chance,
+        start_trials=learners[0].start.trials,
     )
     if np.isfinite(result.means).sum(axis=1).min() < 2:
         short = f"{result.usable:,} that matched fewer than two episodes"
@@ -121,9 +129,14 @@ def replay(
 
 
 def read_learners(
-    policies: object, found: Survey, groups: object, widths: object, family: Family
+    policies: object,
+    found: Survey,
+    groups: object,
+    widths: object,
+    family: Family,
+    start: Past | None = None,
 ) -> list[Learner]:
-    """Return policies or the names of some, ready for the arms of a log."""
+    """Return policies or the names of some, ready for the arms of a log and with a history to begin with."""
     known = _clusters(found, groups, widths)
     grouped = groups is not None or found.groups is not None
 
@@ -131,7 +144,14 @@ def read_learners(
         return _named(spec, known, grouped, widths, family)
 
     made = read_policies(policies, named, family, "replay")
-    return [Learner(one, _numbers(one.clusters, found, f"policy {one.label!r}")) for one in made]
+    return [_learner(one, found, start) for one in made]
+
+
+def _learner(made: Policy, found: Survey, start: Past | None) -> Learner:
+    numbers = _numbers(made.clusters, found, f"policy {made.label!r}")
+    past = read_start(start, made.clusters.arms, "replay")
+    past.check_policy(made, "replay")
+    return Learner(made, numbers, past)
 
 
 def uses_groups(made: Policy) -> bool:

@@ -18,6 +18,7 @@ from scipy import stats
 from clusterbandits.simulation.loop import ROUND, new_cursor
 from clusterbandits.simulation.replaying import Rows, replay_in_python, replay_rows
 from clusterbandits.simulation.rewards import label_number
+from clusterbandits.simulation.start import NO_HISTORY, Start
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.log_checks import Order
 from clusterbandits.studies.log_survey import Names, ReplayProgress
@@ -117,10 +118,11 @@ def _usable(found: Survey) -> str:
 
 
 class Learner(NamedTuple):
-    """A policy, and its own number for every arm of the log."""
+    """A policy, its own number for every arm of the log, and what it knows before the first round."""
 
     policy: Policy
     numbers: NDArray[np.int64]
+    start: Start = NO_HISTORY
 
 
 class Played(NamedTuple):
@@ -207,7 +209,8 @@ class _Replayed:
     """A policy and the episodes it has replayed."""
 
     def __init__(self, learner: Learner, rounds: int, seed: int) -> None:
-        self._policy: Policy = learner.policy.for_horizon(rounds)
+        self._start = learner.start
+        self._policy: Policy = learner.policy.for_horizon(self._start.trials + rounds)
         numbers = learner.numbers
         self._numbers = None if np.array_equal(numbers, np.arange(numbers.size)) else numbers
         self._rounds, self._seed = rounds, seed
@@ -218,12 +221,16 @@ class _Replayed:
     def _begin(self) -> None:
         policy = self._policy
         chance = chance_of(self._seed, policy.label, len(self.means)) if policy.randomised else None
-        self._state: Any = policy.fresh_state(chance)
-        self._cursor, self._earned = new_cursor(), np.zeros(1)
+        self._state: Any = self._start.state(policy, chance)
+        self._cursor, self._earned = new_cursor(self._start.trials + 1), np.zeros(1)
+
+    @property
+    def _last_round(self) -> int:
+        return self._start.trials + self._rounds
 
     @property
     def _done(self) -> bool:
-        return bool(self._cursor[ROUND] > self._rounds)
+        return bool(self._cursor[ROUND] > self._last_round)
 
     def see(self, rows: Rows) -> None:
         """Let rows of one episode pass."""
@@ -231,7 +238,7 @@ class _Replayed:
             return
         shown = rows if self._numbers is None else rows._replace(arms=self._numbers[rows.arms])
         replay = replay_rows if self._policy.compiled else replay_in_python
-        replay(self._state, shown, 0, self._cursor, self._earned, self._rounds)
+        replay(self._state, shown, 0, self._cursor, self._earned, self._last_round)
 
     def end(self) -> None:
         """Write down the episode and begin the next one."""

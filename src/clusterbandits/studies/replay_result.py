@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from clusterbandits.simulation.statistics import count_text, place_of, plus_minus
+from clusterbandits.simulation.statistics import after_history, count_text, place_of, plus_minus
 from clusterbandits.studies.log_checks import unnoticed
 from clusterbandits.tables import Table, cell, plain
 
@@ -59,7 +59,7 @@ class ReplayResult:
     labels
         The name of every policy.
     rounds
-        Rounds of an episode, each played by a policy that knows nothing yet.
+        Rounds of an episode, each played by a policy that starts again.
     means
         ``[policy, episode]``: reward a round; NaN where the rows of an episode did not match enough rounds.
     alarmed
@@ -72,6 +72,8 @@ class ReplayResult:
         The level of all intervals.
     seed
         What chance came from.
+    start_trials
+        The number of trials that every policy knew before its first round; 0 without a history.
     """
 
     labels: tuple[str, ...]
@@ -82,6 +84,7 @@ class ReplayResult:
     log: Survey
     confidence: float
     seed: int
+    start_trials: int = 0
 
     def values(self, policy: str | int) -> Floats:
         """Return the reward a round of every finished episode: independent, unbiased replicates."""
@@ -135,6 +138,7 @@ class ReplayResult:
             "episodes": self.means.shape[1],
             "confidence": self.confidence,
             "seed": self.seed,
+            "start_trials": self.start_trials,
             "policies": {label: self._summary(label) for label in self.labels},
             "log": {
                 "rows": log.rows,
@@ -179,11 +183,13 @@ class ReplayResult:
                 f"Propensities agree with what was shown. Up to {100 * share:.2g} % of visitors, never shown "
                 "some arm, would go unnoticed; the interval does not know of them."
             )
-        if self.rounds < _ROUNDS_AN_ARM * len(log.arms):
+        if self.start_trials + self.rounds < _ROUNDS_AN_ARM * len(log.arms):
             short = f"Episodes of {count_text(self.rounds, 'round')} are short for {len(log.arms)} arms"
             notes.append(
                 f"{short}: policies have hardly begun to learn. Longer ones, or more rows, tell more."
             )
+        if self.start_trials:
+            notes.insert(0, after_history(self.start_trials, "episode"))
         if len(self.labels) > 1:
             notes.insert(0, f"more: than {self.labels[0]}, compared episode by episode.")
         notes += [note for note in map(self._doubts, self.labels) if note]

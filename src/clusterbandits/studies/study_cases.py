@@ -13,7 +13,8 @@ from clusterbandits.generators import random_instance
 from clusterbandits.instance import Instance
 from clusterbandits.limits import LARGEST_SEED, MOST_TABLE_ARMS
 from clusterbandits.serial import number_text
-from clusterbandits.studies.history import TABLES, read_history, table_instance
+from clusterbandits.simulation.start import NO_HISTORY, Start, read_start
+from clusterbandits.studies.history import TABLES, read_history, table_history
 from clusterbandits.studies.study_schema import INSTANCE, RANDOM, WIDTHS
 from clusterbandits.studies.toml_file import OWNER, Document, given
 from clusterbandits.validate import Described, as_float, invalid, is_list, whole
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from clusterbandits.clusters import Clusters
+    from clusterbandits.studies.history import History
     from clusterbandits.studies.toml_file import Keys
 
 _WIDTH_KINDS = ("factor", "fixed", "groups")
@@ -132,6 +134,8 @@ class Case:
     rules: tuple[WidthRule, ...]
     #: The name of the drawn instances it is one of; empty where it stands for itself.
     drawn: str = ""
+    #: What policies know before the first round.
+    start: Start = NO_HISTORY
 
 
 def read_cases(document: Document, folder: Path, seed: int, rules: tuple[WidthRule, ...]) -> tuple[Case, ...]:
@@ -145,8 +149,9 @@ def read_cases(document: Document, folder: Path, seed: int, rules: tuple[WidthRu
         name = document.text_of(table, here, "name", _default_name(table, place))
         found = list(_instances(document, table, here, folder, seed))
         many = table.get("random") is not None
+        start = _start(document, table, here, folder, found[0])
         cases += [
-            Case(f"{name} {k}" if many else name, instance, own, name if many else "")
+            Case(f"{name} {k}" if many else name, instance, own, name if many else "", start)
             for k, instance in enumerate(found, start=1)
         ]
         if len({case.name for case in cases}) < len(cases):
@@ -157,6 +162,19 @@ def read_cases(document: Document, folder: Path, seed: int, rules: tuple[WidthRu
         for case in cases[-len(found) :]:
             _check_rules(document, case, (*here, "widths") if "widths" in table else ("widths",))
     return tuple(cases)
+
+
+def _start(document: Document, table: dict[str, Any], where: Keys, folder: Path, instance: Instance) -> Start:
+    """Return the history of an instance that is not drawn; none where the table names none."""
+    named = table.get("start")
+    if named is None:
+        return NO_HISTORY
+    with document.at(*where, "start"):
+        if "random" in table:
+            raise invalid("start", OWNER, "left out where instances are drawn", named)
+        start = read_start(_history("start", named, folder), instance.arms, OWNER)
+        start.check_family(instance.family, OWNER)
+    return start
 
 
 def _default_name(table: dict[str, Any], place: int) -> str:
@@ -185,7 +203,7 @@ def _instances(
         return
     with document.at(*where, kind):
         if kind == "table":
-            yield _from_table(table["table"], folder)
+            yield _history("table", table["table"], folder).instance()
         else:
             yield _written(table["means"], family)
 
@@ -196,10 +214,11 @@ def _written(means: object, family: Any) -> Instance:
     return Instance(means, family=family)
 
 
-def _from_table(named: object, folder: Path) -> Instance:
+def _history(key: str, named: object, folder: Path) -> History:
+    """Return the bundled table, or the table of a CSV file, that a key names."""
     if not isinstance(named, str) or not named.strip():
-        raise invalid("table", OWNER, f"one of {listed(TABLES)}, or the path of a CSV file", named)
-    return table_instance(named) if named in TABLES else read_history(folder / named, OWNER).instance()
+        raise invalid(key, OWNER, f"one of {listed(TABLES)}, or the path of a CSV file", named)
+    return table_history(named) if named in TABLES else read_history(folder / named, OWNER)
 
 
 def _drawn(

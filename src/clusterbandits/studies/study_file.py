@@ -116,7 +116,7 @@ def parse_study(text: str, name: str = "study.toml", folder: Path = Path()) -> S
     note = document.text_of(data, (), "note", title) if "note" in data else ""
     cases = read_cases(document, folder, seed, rules)
     policies = _policies(document, data.get("policies"), cases)
-    _check_counts(document, cases, horizon)
+    _check_rounds(document, cases, horizon)
     study = Study(
         Path(name).stem, title, note, horizon, runs, seed, paired, checkpoints, cases, policies, text
     )
@@ -134,6 +134,8 @@ def _policies(document: Document, value: object, cases: tuple[Case, ...]) -> tup
         with document.at("policies", place):
             for case in cases if found.settings.get("distances") else cases[:1]:
                 made = found.learner(case.rules[0].clusters(case.instance), case.instance.family)
+            for case in cases:
+                case.start.check_sums(made, OWNER)
             if made.label in chosen:
                 twice = Described(f"'{made.label}' twice")
                 raise invalid("label", OWNER, "a different one for every policy", twice)
@@ -178,8 +180,11 @@ def _check_labels(document: Document, policies: dict[str, StudyPolicy], cases: t
                 names.add(name)
 
 
-def _check_counts(document: Document, cases: tuple[Case, ...], horizon: int) -> None:
-    """Refuse more rounds than counts without a ceiling can be added up over."""
+def _check_rounds(document: Document, cases: tuple[Case, ...], horizon: int) -> None:
+    """Refuse more rounds than policies can count, or than counts without a ceiling can be added up over."""
+    with document.at("horizon"):
+        for case in cases:
+            case.start.check_horizon(horizon, OWNER)
     best = max((case.instance.best_mean for case in cases if case.instance.family.counts), default=0.0)
     if horizon * best > MOST_COUNT:
         with document.at("horizon"):

@@ -131,7 +131,8 @@ def _pictures(key: str, comparison: Comparison) -> list[Picture]:
     case, result, bound = comparison.case, comparison.result, bound_of(comparison)
     drawn: dict[str, Any] = {"anchor": max(1.0, result.horizon / 100), "top": _top(result)}
     several = len({one.rule.name for one in comparison.contenders.values()}) > 1
-    drawn["bound"] = None if several else bound
+    # Bounds are slopes over rounds that are counted from nothing.
+    drawn["bound"] = None if several or result.start_trials else bound
     pictures = []
     parts = case.instance.partition
     if len(parts.clusters) <= _MOST_GROUPS:
@@ -148,7 +149,7 @@ def _pictures(key: str, comparison: Comparison) -> list[Picture]:
         pictures.append(
             regret_panel(result, name=f"{key}-log", scale="log", title="Regret against log n", **drawn)
         )
-    if len(result.arms) <= _MOST_ARMS:
+    if len(result.arms) <= _MOST_ARMS and not result.start_trials:
         least = min(result.labels, key=lambda label: float(result.mean(label)[-1]))
         told_least = regret_bound(case.instance, comparison.contenders[least].clusters) if several else bound
         shown = tuple(dict.fromkeys((result.labels[0], least)))

@@ -74,13 +74,14 @@ def contenders(study: Study, case: Case) -> list[Contender]:
             label = widths_labels(learner.label, rules)[place]
             plan = Plan(
                 instance=case.instance,
-                policies=(learner.for_horizon(study.horizon),),
+                policies=(learner.for_horizon(case.start.trials + study.horizon),),
                 horizon=study.horizon,
                 runs=study.runs,
                 seed=study.seed,
                 checkpoints=study.checkpoints,
                 paired=study.paired,
                 stepwise=False,
+                start=case.start,
             )
             key = hashlib.sha256((to_json(fingerprint()) + plan.to_json()).encode()).hexdigest()[:16]
             folder = folders.setdefault(key, f"{_slug(case.name)}/{_slug(label)}-{key}")

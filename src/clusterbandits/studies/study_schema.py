@@ -45,6 +45,12 @@ INSTANCE = (
         "bernoulli",
     ),
     Key("widths", "a list of tables", "what policies are told here", "the study's widths"),
+    Key(
+        "start",
+        "a bundled table or the path of a CSV file",
+        "a history that policies know before the first round; a path begins at the study's folder",
+        "none",
+    ),
 )
 
 RANDOM = (

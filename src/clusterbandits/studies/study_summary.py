@@ -13,8 +13,9 @@ from scipy.special import stdtrit
 from clusterbandits.bounds import RegretBound, regret_bound
 from clusterbandits.report.ratio_panel import ratio_rows
 from clusterbandits.report.regret_table import regret_records
-from clusterbandits.simulation.statistics import Difference, count_text, difference, plus_minus
+from clusterbandits.simulation.statistics import Difference, after_history, count_text, difference, plus_minus
 from clusterbandits.tables import WIDTH, Table
+from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,6 +60,7 @@ def summarise(comparison: Comparison) -> CaseSummary:
     """Return the numbers of a problem that has been played."""
     result, case = comparison.result, comparison.case
     about = {"instance": case.name, "arms": len(result.arms), "groups": len(case.instance.spans)}
+    about["start_trials"] = result.start_trials
     rows = []
     for row in regret_records(result, result.labels[0]):
         one = comparison.contenders[row["policy"]]
@@ -114,9 +116,21 @@ def overview_table(study: Study, summaries: Sequence[CaseSummary]) -> Table:
     notes = [f"Mean regret, ± standard error. less: than {base}, run by run."]
     if cut > 0:
         notes.append(f"{count_text(cut, 'more instance')} in data/summary.csv.")
+    notes += _start_notes(study)
     title = f"{count_text(study.runs, 'run')} of {count_text(study.horizon, 'round')}"
     columns = ("instance", "arms", "groups", base, "pays least", "regret", "less")
     return Table(columns, tuple(rows[:_MOST_ROWS]), title=title, notes=tuple(notes))
+
+
+def _start_notes(study: Study) -> list[str]:
+    """Return a sentence for the instances whose runs begin with a history; none where there are none."""
+    known = {case.name: case.start.trials for case in study.cases if case.start.trials}
+    if not known:
+        return []
+    if len(known) == len(study.cases) == 1:
+        return [after_history(next(iter(known.values())))]
+    told = [f"{name} ({count_text(trials, 'trial')})" for name, trials in known.items()]
+    return [f"Runs that begin after a history: those on {listed(told)}."]
 
 
 def _overview_row(summary: CaseSummary) -> tuple[object, ...]:
@@ -220,10 +234,11 @@ def conditions(comparison: Comparison) -> str:
     result: Result = comparison.result
     spans = comparison.case.instance.spans
     means = _range(float(result.instance.means.min()), result.instance.best_mean)
+    past = f" {after_history(result.start_trials)}" if result.start_trials else ""
     return (
         f"{count_text(len(result.arms), 'arm')} in {count_text(len(spans), 'group')}, means {means}, "
         f"spans {_range(min(spans), max(spans))}; {count_text(len(result.runs), 'run')} of "
-        f"{count_text(result.horizon, 'round')}."
+        f"{count_text(result.horizon, 'round')}.{past}"
     )
 
 
