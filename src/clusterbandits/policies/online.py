@@ -17,6 +17,8 @@ from clusterbandits.policies.saved import Saved
 from clusterbandits.validate import as_float, between, invalid, is_number, one_of, shown, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clusterbandits.clusters import Clusters
     from clusterbandits.families import Family
     from clusterbandits.partition import Label
@@ -160,6 +162,17 @@ class Online(Watchful):
         pulls
             How many rewards the sum is made of.
         """
+        self._tell(arm, reward, pulls)
+
+    def _tell_past(self, rows: Iterable[tuple[Label, int, float]]) -> None:
+        """Take in rows of an arm, its pulls and their total, and then learn from all of them at once."""
+        told = list(rows)
+        for arm, pulls, total in told:
+            self._tell(arm, total, pulls, learns=False)
+        for arm, _, _ in told:
+            self._kernels.learn(self._live, self._numbers[arm])
+
+    def _tell(self, arm: Label, reward: float, pulls: int, *, learns: bool = True) -> None:
         owner = f"{type(self).__name__}.tell"
         many = 1 if type(pulls) is int and pulls == 1 else whole("pulls", owner, pulls, least=1)
         total = self.family.read_total(reward, many, owner)
@@ -173,7 +186,8 @@ class Online(Watchful):
             if following > MOST_ROUNDS + 1:
                 raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
             self._kernels.update(self._live, number, many, total)
-            self._kernels.learn(self._live, number)
+            if learns:
+                self._kernels.learn(self._live, number)
             self._awaited[number] = waiting - expected
             self._all_awaited -= expected
             self._next_round = following
@@ -181,7 +195,7 @@ class Online(Watchful):
                 self._outdated.add(number)
             noticed = self._watch() if following >= self._look else ()
         for sentence in noticed:
-            warnings.warn(sentence, WidthWarning, stacklevel=2)
+            warnings.warn(sentence, WidthWarning, stacklevel=3)
 
     def cancel(self, arm: Label, pulls: int = 1) -> None:
         """Stop waiting for rewards that will never come: those rounds then never happened."""

@@ -168,8 +168,7 @@ class Policy(Online):
             allowed = "a history, as read_history returns it"
             raise invalid("history", f"{cls.__name__}.from_history", allowed, history)
         policy = cls.make(history.clusters(widths), settings, family="bernoulli", label=label)
-        for arm, pulls, total in history.told():
-            policy.tell(arm, total, pulls=pulls)
+        policy._tell_past(history.told())
         return policy
 
     @property

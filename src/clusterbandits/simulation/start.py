@@ -11,7 +11,7 @@ import numpy as np
 from clusterbandits.compiled import allocating_kernel, kernel, plain
 from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.policies.policy import Past
-from clusterbandits.policies.protocol import update, watch
+from clusterbandits.policies.protocol import learn, update, watch
 from clusterbandits.validate import Described, as_float, invalid, is_list, is_number, shown
 from clusterbandits.wording import listed
 
@@ -155,13 +155,16 @@ def take_in_past(state: Any, pulls: Ints, totals: Floats) -> None:
 
 @kernel
 def _take_in_past(state: Any, pulls: Ints, totals: Floats) -> None:
-    """Update one arm after the other and check the widths after each, as ``Policy.tell`` does."""
+    """Update one arm after the other and check the widths after each, as ``Policy.from_history`` does."""
     n = 1
     for arm in range(pulls.size):
         if pulls[arm] > 0:
             update(state, arm, pulls[arm], totals[arm])
             n += pulls[arm]
             watch(state, n)
+    for arm in range(pulls.size):
+        if pulls[arm] > 0:
+            learn(state, arm)
 
 
 #: ``take_in_past`` for policies in Python.
