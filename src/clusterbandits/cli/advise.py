@@ -1,4 +1,4 @@
-"""``clusterbandits advise``: from a history to safe widths, a policy, and the regret that it saves."""
+"""``clusterbandits advise``: from a history to a policy, its regret, safe widths, and code to start it."""
 
 import shlex
 from pathlib import Path
@@ -19,11 +19,9 @@ def advise(
     ],
     horizon: Annotated[float, typer.Option(help="Number of rounds ahead.")] = 1e5,
     confidence: Annotated[float, typer.Option(help="Confidence that all widths are wide enough.")] = 0.95,
-    runs: Annotated[
+    worlds: Annotated[
         int | None,
-        typer.Option(
-            help="Runs, and plausible sets of means: at least 19. Default: 32, fewer for over 200 arms."
-        ),
+        typer.Option(help="Plausible sets of means. Default: 32, for over 64 arms fewer down to 20."),
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,
@@ -37,7 +35,7 @@ def advise(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Recommend widths and a policy for a history of trials, and estimate the regret that they save."""
+    """Recommend a policy for a history of trials, with its regret, safe widths, and the code to start it."""
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.files import check_new_file, whole_file
     from clusterbandits.serial import to_json
@@ -57,7 +55,7 @@ def advise(
             history,
             horizon=horizon,
             confidence=confidence,
-            runs=runs,
+            worlds=worlds,
             seed=seed,
             workers=workers,
             progress=listener,

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from clusterbandits.policies.protocol import Assumption, State
 
 _FORMAT = "clusterbandits policy 2"
+#: The name that stands for the default policy, and the policy that it is.
+AUTO, DEFAULT = "auto", "kindred"
 _DESCRIPTION = ["policy", "settings", "family", "label", "clusters"]
 
 
@@ -314,7 +316,8 @@ class Policy(Online):
         if isinstance(name, str) and "." in name and ":" not in name:
             raise invalid("policy", owner, "written as 'my_module:Greedy' if it is a class of a module", name)
         if not (isinstance(name, str) and ":" in name):
-            return Policy.kinds[choice("policy", owner, name, Policy.kinds)]
+            known = DEFAULT if name == AUTO else name
+            return Policy.kinds[choice("policy", owner, known, Policy.kinds)]
         found = load(name, "policy", owner)
         if not (isinstance(found, type) and issubclass(found, Policy)):
             raise invalid("policy", owner, f"a class that derives from Policy; {name!r} does not", found)

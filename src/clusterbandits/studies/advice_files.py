@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #: Outside an interval of 95 %, on each side.
 _TAIL = 0.025
 _MOST_GROUPS = 40
-_POLICIES = ("kl-ucb", "clus-ucb", "clus-opt", "clus-ucb-hedged")
 _RUNS = 48
 _WIDE = 100
 
@@ -99,13 +98,12 @@ def study_text(advice: Advice, table: Path, study: Path) -> str:
     --------
     >>> from clusterbandits import advise
     >>> rows = {"arm": ["a", "b"], "group": ["x", "y"], "trials": [50, 50], "successes": [5, 20]}
-    >>> text = study_text(advise(rows, horizon=100, runs=2), Path("ads.csv"), Path("next.toml"))
-    >>> print(text.partition("policies")[2])
-     = ["kl-ucb", "clus-ucb", "clus-opt", "clus-ucb-hedged"]
+    >>> text = study_text(advise(rows, horizon=100, worlds=2), Path("ads.csv"), Path("next.toml"))
+    >>> print(text.partition("[[instances]]")[2])
     <BLANKLINE>
-    [[instances]]
     name = "ads"
     table = "ads.csv"
+    start = "ads.csv"
     <BLANKLINE>
     # Safe with 0.95 confidence.
     [[instances.widths]]
@@ -123,11 +121,12 @@ title = {toml_text(f"What {name} advises")}
 horizon = {advice.settings.horizon}
 runs = {_RUNS}
 seed = {advice.settings.seed}
-policies = {json.dumps(list(_POLICIES))}
+policies = {json.dumps(_played(advice))}
 
 [[instances]]
 name = {toml_text(name)}
 table = {toml_text(path)}
+start = {toml_text(path)}
 
 # Safe with {advice.confidence:g} confidence.
 [[instances.widths]]
@@ -138,6 +137,11 @@ groups = {{ {widths} }}
 # [[instances.widths]]
 # factor = 2.0
 """
+
+
+def _played(advice: Advice) -> list[str]:
+    """Return the policies that were simulated in all worlds."""
+    return [one.policy for one in advice.candidates if one.warm.size == advice.settings.worlds]
 
 
 def _table_path(table: Path, study: Path) -> str:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+import textwrap
+from html import escape
 from typing import TYPE_CHECKING
 
-from clusterbandits.simulation.statistics import count_text, plus_minus
+import numpy as np
+
+from clusterbandits.policies import POLICIES
+from clusterbandits.simulation.statistics import count_text, difference, plus_minus
+from clusterbandits.studies.candidates import CHAMPION, TAIL_WEIGHT
+from clusterbandits.studies.safe_widths import CONFIDENCE
 from clusterbandits.tables import Table, cell, html_paragraph, paragraph
 
 if TYPE_CHECKING:
@@ -18,21 +25,39 @@ _SHOWN_NAMES = 8
 
 
 def text(advice: Advice) -> str:
-    """Return the recommendation and both tables."""
-    pages = [recommendation(advice), group_table(advice).text(), candidate_table(advice).text()]
-    return "\n\n".join(pages)
+    """Return the recommendation, both tables, and the code that starts the policy."""
+    tables = [candidate_table(advice).text(), group_table(advice).text()]
+    return "\n\n".join([recommendation(advice), *tables, f"To start it:\n\n{code(advice)}"])
 
 
 def html(advice: Advice) -> str:
     """Return the same for a notebook."""
     head = html_paragraph(recommendation(advice))
-    return f"{head}{group_table(advice).html()}{candidate_table(advice).html()}"
+    tables = f"{candidate_table(advice).html()}{group_table(advice).html()}"
+    return f"{head}{tables}{html_paragraph('To start it:')}<pre>{escape(code(advice))}</pre>"
 
 
 def recommendation(advice: Advice) -> str:
     """Return what to take, and why."""
-    widths = "" if advice.recommended == advice.candidates[0].policy else " with the safe widths below"
-    return paragraph(f"Take {advice.recommended}{widths}. {advice.reason}")
+    return paragraph(f"Take {advice.recommended}. {advice.reason}")
+
+
+def code(advice: Advice, table: str | None = None) -> str:
+    """Return Python code that starts the recommended policy from the history."""
+    kind = POLICIES[advice.recommended]
+    source = "table" if table is None else repr(table)
+    lines = ["import clusterbandits as cb", "", f"history = cb.read_history({source})"]
+    widths = ""
+    if kind.uses_widths and advice.confidence != CONFIDENCE:
+        named = textwrap.wrap(repr(dict(advice.widths)), 70, break_long_words=False)
+        lines.append("widths = " + "\n    ".join(named))
+        widths = ", widths"
+    lines += [
+        f"policy = cb.{kind.__name__}.from_history(history{widths})",
+        "arm = policy.ask()  # the arm to show",
+        "policy.tell(arm, reward)  # what it paid, when that is known",
+    ]
+    return "\n".join(lines)
 
 
 def group_table(advice: Advice) -> Table:
@@ -109,33 +134,43 @@ def _untried(advice: Advice) -> tuple[str, ...]:
 
 
 def candidate_table(advice: Advice) -> Table:
-    """Return a row for every policy that was tried."""
-    plain = advice.candidates[0].paid.value
-    rows = tuple(_candidate_row(one, plain) for one in advice.candidates)
-    settings, worlds = advice.settings, advice.candidates[0].world_paid.size
-    bound = advice.bound
+    """Return a row for every policy that was tried, the best first."""
+    worlds, first = advice.settings.worlds, advice.candidates[0].cold.size
+    ranked = sorted(advice.candidates, key=lambda one: (one.warm.size < worlds, one.score))
+    settings, bound = advice.settings, advice.bound
     rates = {"lower bound": bound.lower, "Clus-UCB": bound.clus_ucb, "classical": bound.classical}
     told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
     notes = (
-        f"± standard error of {count_text(settings.runs, 'run')} at the estimates, on the same rewards for "
-        "all; "
-        f"5 %, 95 %: of the saving in {count_text(worlds, 'plausible world')}, one run each. "
-        "Every run begins anew, without the history.",
-        "spans, midway: the estimated spans and half way to them. They show what narrower widths would "
-        "bring, and are not safe.",
+        f"with history: begun with these trials, in {count_text(worlds, 'plausible world')}, one run each, or "
+        f"in {first} for policies without a score, which were clearly worse. without: begun with nothing, in "
+        f"{first} worlds. ±: standard error. 95 %: quantile over worlds.",
+        f"score: the mean, and {TAIL_WEIGHT:g} of the way to the 95 % quantile. The least one is taken, or "
+        f"{CHAMPION} where it is not clearly worse.",
+        "proof: whether a bound of its regret is proven. A world that is not among these can ruin a policy "
+        "without one.",
         f"Bounds per log n, at the estimates with the safe widths: {told}. They say how fast regret grows in "
         "the long run, not how large it is at this horizon.",
     )
-    columns = ("policy", "widths", "regret", "saving", "saving %", "5 %", "95 %")
-    return Table(columns, rows, title=f"Regret after {count_text(settings.horizon, 'round')}", notes=notes)
+    columns = ("policy", "proof", "with history", "95 %", "score", "without", "95 % ")
+    title = f"Regret after {count_text(settings.horizon, 'round')}"
+    return Table(columns, tuple(_candidate_row(one, worlds) for one in ranked), title=title, notes=notes)
 
 
-def _candidate_row(one: Candidate, plain: float) -> tuple[object, ...]:
-    if not one.widths:
-        return (one.policy, "none", plus_minus(*one.paid), "", None, None, None)
-    share = _percent(one.saved.value / plain) if plain > 0 else 0
-    ends = [round(end) if plain >= 10 else round(end, 2) for end in one.range]
-    return (one.policy, one.widths, plus_minus(*one.paid), plus_minus(*one.saved), share, *ends)
+def _candidate_row(one: Candidate, worlds: int) -> tuple[object, ...]:
+    finalist = one.warm.size == worlds
+    return (
+        one.policy,
+        "yes" if one.proven else "no",
+        plus_minus(*one.paid),
+        _rounded(one.tail),
+        _rounded(one.score) if finalist else None,
+        plus_minus(*difference(one.cold)),
+        _rounded(float(np.quantile(one.cold, 0.95))),
+    )
+
+
+def _rounded(value: float) -> float:
+    return round(value) if value >= 100 else float(f"{value:.3g}")
 
 
 def _percent(share: float) -> float:

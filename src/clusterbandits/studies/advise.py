@@ -1,4 +1,4 @@
-"""Advice from a history: safe widths, what they save, which policy, and why."""
+"""Advice from a history: which policy, why, what it will pay, and how to start it; and safe widths."""
 
 from __future__ import annotations
 
@@ -11,15 +11,9 @@ from clusterbandits.bounds import regret_bound
 from clusterbandits.clusters import Clusters
 from clusterbandits.instance import Instance
 from clusterbandits.limits import LARGEST_SEED, MOST_ROWS
-from clusterbandits.policies import policy
+from clusterbandits.policies import POLICIES
 from clusterbandits.studies import advice_tables
-from clusterbandits.studies.candidates import (
-    FEWEST_WORLDS,
-    SAFE,
-    AdviceSettings,
-    choose,
-    simulate_candidates,
-)
+from clusterbandits.studies.candidates import AdviceSettings, choose, simulate_candidates
 from clusterbandits.studies.group_advice import group_advice
 from clusterbandits.studies.history import read_history
 from clusterbandits.studies.plausible_worlds import plausible_means
@@ -40,9 +34,9 @@ if TYPE_CHECKING:
     from clusterbandits.studies.history import History
     from clusterbandits.tables import Table
 
-#: Runs where nobody says how many: fewer for very many arms, so that an answer takes minutes at most.
-_RUNS, _FEWEST_RUNS, _MANY_ARMS = 32, 8, 200
-_MOST_RUNS = 10_000
+#: Worlds where nobody says how many: fewer for many arms, so that an answer takes a minute.
+_WORLDS, _FEWEST_WORLDS, _MANY_ARMS = 32, 20, 64
+_MOST_WORLDS = 10_000
 _MOST_PLAYED_ROUNDS = 10**12
 #: Draws of the means from which the chance of a group to hold the best arm is counted.
 _DRAWS = 1000
@@ -50,7 +44,10 @@ _DRAWS = 1000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Advice:
-    """What to declare and what to play, with the numbers behind it; prints as tables. Made by ``advise``."""
+    """Which policy to use and how to start it, with the numbers behind it; made by ``advise``.
+
+    Prints as a sentence, tables, and the code that starts the policy.
+    """
 
     history: History
     confidence: float
@@ -58,7 +55,7 @@ class Advice:
     groups: tuple[GroupAdvice, ...]
     #: What must be paid at the estimated means with the safe widths.
     bound: RegretBound
-    #: Every policy that was tried; the first one is KL-UCB, which uses no widths.
+    #: Every policy that was tried.
     candidates: tuple[Candidate, ...]
     #: The name of the policy to take, with the safe widths.
     recommended: str
@@ -74,8 +71,18 @@ class Advice:
         return Clusters(self.history.partition, self.widths)
 
     def policy(self) -> Policy:
-        """Return the recommended policy, before its first round; ``from_history`` begins with the history."""
-        return policy(self.recommended, self.clusters())
+        """Return the recommended policy, told the history: ready to ``ask`` and ``tell``."""
+        return POLICIES[self.recommended].from_history(self.history, self.widths)
+
+    def code(self, table: str | None = None) -> str:
+        """Return Python code that starts the recommended policy.
+
+        Parameters
+        ----------
+        table
+            The file of the history; by default a variable ``table``.
+        """
+        return advice_tables.code(self, table)
 
     def table(self) -> Table:
         """Return a row for every group."""
@@ -90,10 +97,11 @@ class Advice:
         return {
             "recommended": self.recommended,
             "reason": self.reason,
+            "code": self.code(),
             "widths": dict(self.widths),
             "confidence": self.confidence,
             "horizon": self.settings.horizon,
-            "runs": self.settings.runs,
+            "worlds": self.settings.worlds,
             "seed": self.settings.seed,
             "groups": [group.to_dict() for group in self.groups],
             "candidates": [candidate.to_dict() for candidate in self.candidates],
@@ -116,12 +124,16 @@ def advise(
     *,
     horizon: float = 1e5,
     confidence: float = CONFIDENCE,
-    runs: int | None = None,
+    worlds: int | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Listener | None = None,
 ) -> Advice:
-    """Return safe widths for the groups of a history, the regret they save, and a policy to use.
+    """Return the policy to use after a history, what it will pay, and safe widths for the groups.
+
+    Policies of the league are simulated in worlds that the history leaves plausible, from the history on and
+    without it. Recommended is the one with the least score, the mean regret from the history on and a quarter
+    of the way to its 95th percentile; or the default, Kindred, where that is not clearly worse.
 
     Parameters
     ----------
@@ -132,9 +144,8 @@ def advise(
         The number of rounds ahead.
     confidence
         The probability that the widths of all groups are wide enough, whatever the means are.
-    runs
-        Runs of every candidate at the estimated means, and the number of plausible worlds with one run each:
-        at least 19, which a range of nine in ten worlds takes. By default 32, fewer for over 200 arms.
+    worlds
+        The number of plausible worlds, with one run each. By default 32, for over 64 arms fewer down to 20.
     seed
         Random seed.
     workers
@@ -150,9 +161,9 @@ def advise(
     ...     "trials": [4000, 4000, 4000, 4000, 4000],
     ...     "successes": [800, 820, 790, 1600, 1650],
     ... }
-    >>> advice = advise(rows, horizon=10_000, runs=8)
+    >>> advice = advise(rows, horizon=10_000, worlds=8)
     >>> advice
-    <Advice: clus-ucb for <History: 5 arms in 2 groups, 2e4 trials>>
+    <Advice: kindred for <History: 5 arms in 2 groups, 2e4 trials>>
     >>> advice.widths
     {'red': 0.0274, 'blue': 0.0367}
     """
@@ -162,26 +173,26 @@ def advise(
         raise invalid("confidence", "advise", "a number from 0.5 to 0.9999", confidence)
     settings = AdviceSettings(
         horizon=whole("horizon", "advise", horizon, least=1, most=_MOST_PLAYED_ROUNDS),
-        runs=whole(
-            "runs", "advise", _usual_runs(history) if runs is None else runs, least=2, most=_MOST_RUNS
+        worlds=whole(
+            "worlds",
+            "advise",
+            _usual_worlds(history) if worlds is None else worlds,
+            least=2,
+            most=min(_MOST_WORLDS, MOST_ROWS // len(history.arms)),
         ),
         seed=whole("seed", "advise", seed, least=0, most=LARGEST_SEED),
         workers=workers,
     )
-    if settings.runs * len(history.arms) > MOST_ROWS:
-        most = MOST_ROWS // len(history.arms)
-        raise invalid("runs", "advise", f"at most {most:,} for {len(history.arms):,} arms", settings.runs)
     if progress is not None and not callable(progress):
         raise invalid("progress", "advise", "a function of a Progress", progress)
     estimates = Instance(estimated_means(history), labels=history.partition)
-    told = _candidate_widths(estimates, safe_widths(history.counts(), level))
-    bound = regret_bound(estimates, told[SAFE])
+    clusters = estimates.clusters(safe_widths(history.counts(), level))
+    bound = regret_bound(estimates, clusters)
     drawn = np.random.SeedSequence(settings.seed, spawn_key=(0,))
-    many = max(settings.runs, FEWEST_WORLDS)
-    worlds = plausible_means(history, max(_DRAWS, many), np.random.default_rng(drawn))
-    groups = group_advice(history, bound, _chances(worlds, estimates), level)
-    candidates = simulate_candidates(estimates, worlds[:many], told, settings, progress)
-    recommended, reason = choose(candidates, groups, level)
+    means = plausible_means(history, max(_DRAWS, settings.worlds), np.random.default_rng(drawn))
+    groups = group_advice(history, bound, _chances(means, estimates), level)
+    candidates = simulate_candidates(history, clusters, means[: settings.worlds], settings, progress)
+    recommended, reason = choose(candidates)
     return Advice(history, level, settings, groups, bound, candidates, recommended, reason)
 
 
@@ -202,20 +213,12 @@ def estimated_means(history: History) -> NDArray[np.float64]:
     return means
 
 
-def _usual_runs(history: History) -> int:
-    return max(_FEWEST_RUNS, min(_RUNS, _RUNS * _MANY_ARMS // len(history.arms)))
+def _usual_worlds(history: History) -> int:
+    return max(_FEWEST_WORLDS, min(_WORLDS, _WORLDS * _MANY_ARMS // len(history.arms)))
 
 
 def _share(trials: NDArray[np.int64], successes: NDArray[np.int64], otherwise: float) -> float:
     return float(successes.sum() / trials.sum()) if trials.any() else otherwise
-
-
-def _candidate_widths(estimates: Instance, safe: tuple[float, ...]) -> dict[str, Clusters]:
-    """Return clusters by what their widths are called: safe, the estimated spans, and midway between."""
-    both = zip(safe, estimates.spans, strict=True)
-    midway = [(width + span) / 2 for width, span in both]
-    widths = {SAFE: safe, "midway": midway, "spans": estimates.spans}
-    return {name: estimates.clusters(values) for name, values in widths.items()}
 
 
 def _chances(worlds: NDArray[np.float64], estimates: Instance) -> NDArray[np.float64]:

@@ -1,213 +1,245 @@
-"""Candidate policies: simulated at the estimates and in plausible worlds, and the choice between them."""
+"""Candidate policies: simulated in plausible worlds, from the history on and without it, and the choice."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clusterbandits.instance import Instance
-from clusterbandits.policies import policy
+from clusterbandits.policies import POLICIES
 from clusterbandits.simulation.campaign import Campaign, open_simulation
 from clusterbandits.simulation.executors import workers_of
 from clusterbandits.simulation.plan import Plan
+from clusterbandits.simulation.start import NO_HISTORY, read_start
 from clusterbandits.simulation.statistics import Difference, difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from clusterbandits.clusters import Clusters
-    from clusterbandits.simulation.campaign import Listener
-    from clusterbandits.studies.group_advice import GroupAdvice
+    from clusterbandits.policies import Policy
+    from clusterbandits.simulation.campaign import Listener, Progress
+    from clusterbandits.simulation.start import Start
+    from clusterbandits.studies.history import History
 
     Floats = NDArray[np.float64]
 
-#: The policy that uses no widths, which all savings are over.
-PLAIN = "kl-ucb"
-SAFE = "safe"
-#: How the range of a saving is taken over worlds.
-RANGE = (0.05, 0.95)
-#: With fewer, the smallest and the largest of them enclose less than nine tenths.
-FEWEST_WORLDS = 19
-#: Standard errors beyond which the largest of three differences is clear: 5 % over all three (Bonferroni).
-_CLEAR = 2.4
-#: A policy that is safer, or simpler, is taken where it keeps this share of the best one's saving.
-_KEEPS = 0.9
-#: The safest first: the hedge holds whatever the widths; Clus-UCB has a theorem; Clus-OPT has simulations.
-_PREFERENCE = ("clus-ucb-hedged", "clus-ucb", "clus-opt")
+#: The default, which is taken where none is clearly better; and the policy that knows of no groups, which
+#: savings are over.
+CHAMPION, PLAIN = "kindred", "kl-ucb"
+#: All policies of the league but those that others improve on (UCB1, UCBC, ...) and those that are too slow.
+TRIED = (
+    CHAMPION,
+    "thompson",
+    "tsc",
+    "tlp-mean",
+    "tlp-max",
+    "imed",
+    PLAIN,
+    "clus-ucb",
+    "clus-ucb-hedged",
+    "clus-opt",
+    "imed-clus",
+    "imed-opt",
+)
+#: How much the 95th percentile counts beside the mean.
+TAIL_WEIGHT, _TAIL = 0.25, 0.95
+#: Every candidate is tried in so many worlds. It is tried in no others if its regret is then clearly larger
+#: than the least, by half of that and a share of what the policy without groups pays.
+FIRST_WORLDS, _MUCH, _SHARE = 6, 0.5, 0.05
+#: Standard errors beyond which a difference is clear.
+_CLEAR = 2.0
+#: The default is taken where its score is at most this many times the least.
+_CLOSE = 1.1
 
 
 @dataclass(frozen=True)
 class AdviceSettings:
-    """How long and how often candidates are simulated."""
+    """How long, in how many worlds and from which seed candidates are simulated."""
 
     horizon: int
-    runs: int
+    worlds: int
     seed: int
     workers: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A policy with widths, and what it paid.
+    """A policy and its regret in plausible worlds, one run in each.
 
     Parameters
     ----------
     policy
         Its name.
-    widths
-        Which widths it was told: safe, midway, or the estimated spans; nothing for one that uses none.
-    regret
-        At the estimates, one for every run.
-    saving
-        How much less it paid than KL-UCB at the estimates, run by run on the same rewards.
-    world_paid
-        Its regret in every plausible world, one run each.
-    world_saving
-        How much less than KL-UCB it paid there.
+    warm
+        Its regret where it begins with the history; in fewer worlds for one that was clearly worse.
+    cold
+        Its regret where it begins with nothing, in the first worlds.
     """
 
     policy: str
-    widths: str
-    regret: Floats
-    saving: Floats
-    world_paid: Floats
-    world_saving: Floats
+    warm: Floats
+    cold: Floats
 
     @property
-    def label(self) -> str:
-        """The name that tables call it by."""
-        return label(self.policy, self.widths)
+    def proven(self) -> bool:
+        """Whether a bound of its regret is proven."""
+        return not POLICIES[self.policy].guarantee.startswith("none")
 
     @property
     def paid(self) -> Difference:
-        """Mean regret at the estimates with its standard error."""
-        return difference(self.regret)
+        """Mean regret from the history on, with its standard error."""
+        return difference(self.warm)
 
     @property
-    def saved(self) -> Difference:
-        """Mean saving over KL-UCB at the estimates with its standard error."""
-        return difference(self.saving)
+    def tail(self) -> float:
+        """The 95th percentile of regret from the history on."""
+        return float(np.quantile(self.warm, _TAIL))
 
     @property
-    def saved_in_worlds(self) -> Difference:
-        """Mean saving over plausible worlds with its standard error."""
-        return difference(self.world_saving)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Between these the saving of one run lies in nine of ten plausible worlds."""
-        # The quantiles between which one more value from the same law falls with just that chance.
-        low, high = np.quantile(self.world_saving, RANGE, method="weibull")
-        return float(low), float(high)
+    def score(self) -> float:
+        """What candidates are compared by: the mean, and a quarter of the way to the 95th percentile."""
+        return self.paid.value + TAIL_WEIGHT * (self.tail - self.paid.value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        named = {"regret": self.paid, "saving": self.saved, "world_saving": self.saved_in_worlds}
-        pairs = {name: {"mean": pair.value, "standard_error": pair.error} for name, pair in named.items()}
-        return {"policy": self.policy, "widths": self.widths, **pairs, "world_range": list(self.range)}
+        cold = difference(self.cold)
+        return {
+            "policy": self.policy,
+            "proven": self.proven,
+            "worlds": self.warm.size,
+            "regret": {"mean": self.paid.value, "standard_error": self.paid.error, "tail": self.tail},
+            "score": self.score,
+            "without_history": {
+                "worlds": self.cold.size,
+                "mean": cold.value,
+                "standard_error": cold.error,
+                "tail": float(np.quantile(self.cold, _TAIL)),
+            },
+        }
 
 
-def label(name: str, widths: str) -> str:
-    """Return what a candidate is called."""
-    return f"{name} {widths}".strip()
+@dataclass
+class _Trial:
+    """Plays candidates in worlds, and keeps count of the runs for those who watch."""
+
+    history: History
+    clusters: Clusters
+    worlds: Floats
+    settings: AdviceSettings
+    listener: Listener | None
+    #: The runs that were played, and those that are expected in all.
+    played: int = 0
+    expected: int = 0
+    _seeds: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        drawn = np.random.SeedSequence(self.settings.seed, spawn_key=(1,))
+        self._seeds = drawn.generate_state(len(self.worlds), np.uint64).tolist()
+
+    def play(self, names: Sequence[str], worlds: range, *, warm: bool) -> Floats:
+        """Return the regret of every policy in every world, ``[policy, world]``."""
+        start = read_start(self.history, self.clusters.arms, "advise") if warm else NO_HISTORY
+        rounds = self.settings.horizon + start.trials
+        policies = tuple(POLICIES[name](self.clusters, **_QUIET.get(name, {})) for name in names)
+        learners = tuple(one.for_horizon(rounds) for one in policies)
+        plans = self._plans(learners, worlds, start)
+        simulations = (open_simulation(plan, key=place) for place, plan in enumerate(plans))
+        runs = len(names) * len(worlds)
+        workers = workers_of(self.settings.workers, None, "advise")
+        listener = None if self.listener is None else self._tell
+        campaign = Campaign(simulations, workers, listener, runs=runs, rounds=runs * self.settings.horizon)
+        regret = np.empty((len(names), len(worlds)))
+        for simulation in campaign.finished():
+            result = simulation.result()
+            regret[:, simulation.key] = [result.regret(k)[0, -1] for k in range(len(names))]
+        self.played += runs
+        return regret
+
+    def _plans(self, policies: tuple[Policy, ...], worlds: range, start: Start) -> Iterator[Plan]:
+        horizon = self.settings.horizon
+        for world in worlds:
+            truth = Instance(self.worlds[world], labels=self.clusters.partition)
+            yield Plan(truth, policies, horizon, 1, self._seeds[world], (horizon,), True, False, start)
+
+    def _tell(self, progress: Progress) -> None:
+        assert self.listener is not None
+        runs, horizon = max(self.expected, self.played + progress.runs), self.settings.horizon
+        done = self.played + progress.runs_done
+        rounds_done = self.played * horizon + progress.rounds_done
+        self.listener(
+            progress._replace(runs_done=done, runs=runs, rounds_done=rounds_done, rounds=runs * horizon)
+        )
+
+
+#: Alarms about widths are for online use: worlds with other widths than the safe ones are expected here.
+_QUIET: dict[str, dict[str, Any]] = {
+    name: {"alarm": "ignore"} for name, kind in POLICIES.items() if "alarm" in kind.defaults
+}
 
 
 def simulate_candidates(
-    estimates: Instance,
+    history: History,
+    clusters: Clusters,
     worlds: Floats,
-    told: Mapping[str, Clusters],
     settings: AdviceSettings,
     progress: Listener | None = None,
 ) -> tuple[Candidate, ...]:
-    """Simulate every candidate at the estimates and once in every world, all on the same rewards.
+    """Simulate every candidate, those that are not clearly worse after a few worlds in all of them.
 
-    ``worlds`` are means, ``[world, arm]``; ``told`` are clusters by the name of their widths.
+    ``worlds`` are means, ``[world, arm]``. In a world all candidates get the same rewards.
     """
-    tried = _tried(told)
-    horizon = settings.horizon
-    policies = tuple(
-        policy(name, told[widths or SAFE], label=label(name, widths)).for_horizon(horizon)
-        for name, widths in tried
-    )
-
-    def plans() -> Iterator[Plan]:
-        last, seed = (horizon,), settings.seed
-        yield Plan(estimates, policies, horizon, settings.runs, seed, last, paired=True, stepwise=False)
-        seeds = np.random.SeedSequence(seed, spawn_key=(1,)).generate_state(len(worlds), np.uint64)
-        for means, own in zip(worlds, seeds.tolist(), strict=True):
-            world = Instance(means, labels=estimates.partition)
-            yield Plan(world, policies, horizon, 1, own, last, paired=True, stepwise=False)
-
-    runs = len(policies) * (settings.runs + len(worlds))
-    simulations = (open_simulation(plan, key=place) for place, plan in enumerate(plans()))
-    workers = workers_of(settings.workers, None, "advise")
-    campaign = Campaign(simulations, workers, progress, runs=runs, rounds=runs * horizon)
-    regrets = [np.empty(0)] * (1 + len(worlds))
-    for simulation in campaign.finished():
-        result = simulation.result()
-        regrets[simulation.key] = np.array([result.regret(k)[:, -1] for k in range(len(policies))])
-    regret, paid = regrets[0], np.concatenate(regrets[1:], axis=1)
+    trial = _Trial(history, clusters, worlds, settings, progress)
+    first = range(min(FIRST_WORLDS, len(worlds)))
+    later = range(len(first), len(worlds))
+    trial.expected = len(TRIED) * (len(first) + len(worlds))
+    warm = trial.play(TRIED, first, warm=True)
+    cold = trial.play(TRIED, first, warm=False)
+    finalists = _finalists(warm)
+    trial.expected = trial.played + len(finalists) * len(later)
+    more = dict(zip(finalists, trial.play(finalists, later, warm=True), strict=True)) if later else {}
     return tuple(
-        Candidate(name, widths, regret[k], regret[0] - regret[k], paid[k], paid[0] - paid[k])
-        for k, (name, widths) in enumerate(tried)
+        Candidate(name, np.append(warm[k], more.get(name, [])), cold[k]) for k, name in enumerate(TRIED)
     )
 
 
-def _tried(told: Mapping[str, Clusters]) -> list[tuple[str, str]]:
-    """Return policies and the widths they are tried with; widths that say nothing new are left out."""
-    kinds = [(name, SAFE) for name in ("clus-ucb", "clus-opt", "clus-ucb-hedged")]
-    others = [name for name, clusters in told.items() if clusters.widths != told[SAFE].widths]
-    informed = max(told[SAFE].sizes) > 1
-    return [(PLAIN, ""), *(kinds if informed else []), *(("clus-ucb", name) for name in others)]
+def _finalists(regret: Floats) -> tuple[str, ...]:
+    """Return the policies that are not clearly and much worse than the best, and the two of reference."""
+    means = regret.mean(axis=1)
+    best = int(means.argmin())
+    most = (1 + _MUCH) * means[best] + _SHARE * means[TRIED.index(PLAIN)]
+    clear = [_is_clear(difference(one - regret[best])) for one in regret]
+    kept = {name for name, mean, worse in zip(TRIED, means, clear, strict=True) if mean <= most or not worse}
+    return tuple(name for name in TRIED if name in kept | {CHAMPION, PLAIN})
 
 
-def choose(
-    candidates: tuple[Candidate, ...], groups: tuple[GroupAdvice, ...], confidence: float
-) -> tuple[str, str]:
-    """Return the policy to take with the safe widths, and the reason.
+def _is_clear(lost: Difference) -> bool:
+    return lost.value > _CLEAR * lost.error
 
-    A policy saves clearly where the mean over plausible worlds is more than 2.4 standard errors above 0. Of
-    those that do, the safest is taken that keeps nine tenths of the largest saving or cannot be told from it.
+
+def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
+    """Return the policy to take, and the reason.
+
+    Of those that were simulated in all worlds, the one with the least score; the default instead, where its
+    score is within a tenth of that or its mean is not clearly larger.
     """
-    safe = {one.policy: one for one in candidates if one.widths == SAFE}
-    best = max(safe.values(), key=lambda one: one.saved_in_worlds.value, default=None)
-    if best is None or not _is_clear(best.saved_in_worlds):
-        return PLAIN, _plain_reason(best, groups)
-    taken = next(safe[name] for name in _PREFERENCE if _keeps_up(safe[name], best))
-    saved = taken.saved_in_worlds
-    paid = saved.value + float(taken.world_paid.mean())
-    low, high = map(_short, taken.range)
-    reason = (
-        f"Over plausible worlds it saves {saved} of the {_short(paid)} that KL-UCB pays "
-        f"({100 * saved.value / paid:.0f} %), and from {low} to {high} in nine of ten of them."
-    )
-    if taken.policy == _PREFERENCE[0]:
-        return taken.policy, f"{reason} It stays safe even if a width is wrong."
-    sure = f"The widths hold with {100 * confidence:g} % confidence"
-    return taken.policy, f"{reason} {sure}; the hedged policy, safe beyond that, saves clearly less."
-
-
-def _is_clear(saved: Difference) -> bool:
-    return saved.value > 0 and saved.value > _CLEAR * saved.error
-
-
-def _keeps_up(one: Candidate, best: Candidate) -> bool:
-    if not _is_clear(one.saved_in_worlds):
-        return False
-    lost = difference(best.world_saving - one.world_saving)
-    return lost.value <= max(_CLEAR * lost.error, (1 - _KEEPS) * best.saved_in_worlds.value)
-
-
-def _plain_reason(best: Candidate | None, groups: tuple[GroupAdvice, ...]) -> str:
-    if best is None:
-        return "Every group has one arm, so there are no widths to know."
-    if not any(group.verdict == "helps" for group in groups):
-        return "No width that the history makes safe is narrow enough to help: these groups tell nothing yet."
-    return f"No saving by the safe widths is clear: {best.saved_in_worlds} at most, over plausible worlds."
+    worlds = max(one.warm.size for one in candidates)
+    finalists = {one.policy: one for one in candidates if one.warm.size == worlds}
+    best = min(finalists.values(), key=lambda one: one.score)
+    champion, plain = finalists[CHAMPION], finalists[PLAIN]
+    lost = difference(champion.warm - best.warm)
+    taken = champion if champion.score <= _CLOSE * best.score or not _is_clear(lost) else best
+    reason = f"From the history on it pays {taken.paid}, and {_short(taken.tail)} in one of 20 worlds;"
+    reason += f" {plain.policy}, which knows of no groups, pays {plain.paid}."
+    if taken is not best:
+        reason += f" {best.policy} pays {best.paid}, which is no clear difference."
+    if not taken.proven:
+        reason += " No bound of its regret is proven."
+    return taken.policy, reason
 
 
 def _short(value: float) -> str:
