@@ -28,7 +28,8 @@ Widths = Annotated[
 Family = Annotated[
     str | None,
     typer.Option(
-        help="bernoulli, gaussian[:sigma=S], poisson, exponential[:shape=R] or negative-binomial[:shape=R]."
+        help="bernoulli, bounded[:low=L,high=H], gaussian[:sigma=S], poisson, exponential[:shape=R] or "
+        "negative-binomial[:shape=R]."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
