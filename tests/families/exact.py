@@ -121,8 +121,8 @@ _RANGES = {
 
 
 def one_of(kind: type[Family]) -> Family:
-    """Return a family of a kind, one whose rewards are not whole by chance alone."""
-    return [family for family in FAMILIES if isinstance(family, kind)][-1]
+    """Return a family of a kind: bounded rewards with ends that are no whole numbers."""
+    return FAMILIES[-1] if kind is Bounded else kind()
 
 
 def is_bounded(family: Family) -> bool:

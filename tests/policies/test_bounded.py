@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 import clusterbandits as cb
+from clusterbandits.families.posterior import draw_flat
+from clusterbandits.families.stream import fresh_stream
 
 LABELS = [0, 1, 0, 2, 1, 0, 2]
 WIDTHS = np.array([0.125, 0.25, 0.5])
@@ -37,7 +40,7 @@ def made(spec: str, family: str, low: float = 0.0, unit: float = 1.0) -> Any:
     clusters = cb.Clusters.from_labels(LABELS, widths=unit * WIDTHS)
     if "prior=" in spec:
         spec = f"thompson:prior={low + 0.25 * unit}@4"
-    settings = {"horizon": ROUNDS} if spec == "kl-ucb++" else {}
+    settings: dict[str, Any] = {"horizon": ROUNDS} if spec == "kl-ucb++" else {}
     return cb.policy(spec, clusters, family=family, **settings)
 
 
@@ -117,10 +120,6 @@ def test_policies_for_other_bounds() -> None:
 
 def test_a_posterior_counts_rewards_in_part() -> None:
     """Two pulls with a total of 30 from 0 to 50 are 0.6 successes in two trials."""
-    stats = pytest.importorskip("scipy.stats")
-    from clusterbandits.families.posterior import draw_flat
-    from clusterbandits.families.stream import fresh_stream
-
     law, stream = cb.Bounded(high=50.0).law, fresh_stream(np.random.default_rng(1))
     drawn = [draw_flat(law, stream, 2.0, 30.0) for _ in range(4000)]
     assert stats.kstest(drawn, stats.beta(1.6, 2.4, scale=50.0).cdf).pvalue > 0.01

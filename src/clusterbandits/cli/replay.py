@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.common import Family, Json, Seed, interruptible, show
+from clusterbandits.cli.common import Family, High, Json, Low, Seed, interruptible, reward_family, show
 
 
 def replay(
@@ -30,6 +30,8 @@ def replay(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     family: Family = None,
+    low: Low = None,
+    high: High = None,
     seed: Seed = 0,
     arms: Annotated[
         bool, typer.Option("--arms", help="Also show the rewards of every arm in the log.")
@@ -49,7 +51,7 @@ def replay(
             rounds=rounds,
             seed=seed,
             confidence=confidence,
-            family=family or "bernoulli",
+            family=reward_family(family, low, high),
             progress=listener,
         )
     if json:
