@@ -88,7 +88,7 @@ def test_the_family_decides_which_column_counts() -> None:
 
 ARM: dict[str, list[Any]] = {"arm": ["a"], "group": ["x"]}
 WRONG = [
-    (ARM | {"revenue": [60]}, "a number from 0 to 50, for bounded:low=0.0,high=50.0, in its column 'revenue'"),
+    (ARM | {"revenue": [60]}, "a number from 0 to 50, for bounded:low=0.0,high=50.0, in its column"),
     (ARM | {"trials": [2], "total": [101]}, "in its column 'total'. Got 101 of 2 trials in row 1"),
     (ARM | {"trials": [2], "total": [-1]}, "Got -1 of 2 trials in row 1"),
     (ARM | {"trials": [0], "total": [5]}, "Got 5 of 0 trials"),

@@ -97,7 +97,7 @@ class History:
         --------
         >>> rows = {"arm": ["a"], "group": ["x"], "trials": [400], "total": [600], "squares": [12_000]}
         >>> read_history(rows, family="bounded:low=0,high=50").intervals().round(2).tolist()
-        [[0.66, 2.8]]
+        [[0.56, 3.12]]
         """
         risk = (1.0 - between("confidence", "History.intervals", confidence, 0.5, 0.9999)) / 2.0
         sums = self._sums(slice(None))
@@ -209,7 +209,7 @@ def read_history(
     >>> visits = {"arm": ["a", "b", "a"], "group": [1, 1, 1], "revenue": [0, 12.5, 30]}
     >>> history = read_history(visits, family="bounded:low=0,high=50")
     >>> history.means.tolist(), history.clusters().widths
-    ([15.0, 12.5], (50.0,))
+    ([15.0, 12.5], (49.8,))
     """
     law = Bernoulli() if family is None else as_family(family, owner)
     if not isinstance(law, Bernoulli | Bounded):

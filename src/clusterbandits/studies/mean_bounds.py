@@ -40,7 +40,7 @@ class Sums(NamedTuple):
     --------
     >>> sums = Sums(Bounded(high=50.0), np.array([400.0]), np.array([600.0]), np.array([12_000.0]))
     >>> sums.lower(0.025).round(2).tolist(), sums.upper(0.025).round(2).tolist()
-    ([0.66], [2.8])
+    ([0.56], [3.12])
     """
 
     family: Bernoulli | Bounded
