@@ -31,7 +31,7 @@ def measure() -> list[Measurement]:
 
 
 def cases() -> list[Case]:
-    """Return revenue per visitor (92 to 97 % zeros), amounts per order, and rewards of standard deviation 1."""
+    """Return revenue per visitor (92 to 97 % zeros), amounts per order, and steady rewards."""
     amounts = np.minimum(stats.lognorm(1.0, scale=math.exp(2.0)).ppf(_POINTS), _HIGH)
     sale, none = cb.Empirical(amounts), cb.Empirical([0.0])
     visitors: list[cb.Distribution] = [
