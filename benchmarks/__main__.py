@@ -9,6 +9,7 @@ from benchmarks.measure import RESULTS, keep, table
 
 NAMES = (
     "beyond",
+    "bounded",
     "bounds",
     "families",
     "online",

@@ -245,6 +245,7 @@ def _problem(rng: np.random.Generator, folder: Path) -> list[str]:
             "poisson",
             "exponential:shape=2",
             "negative-binomial:shape=2",
+            "bounded:low=-1,high=2",
             "gaussian:sigma=0",
         ),
     }

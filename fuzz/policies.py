@@ -22,6 +22,7 @@ FAMILIES = (
     *tuple(cb.families.FAMILIES) * 3,
     *("gaussian:sigma=0.01", "gaussian:sigma=1e-50", "gaussian:sigma=1e50"),
     *("exponential:shape=0.001", "exponential:shape=20", "exponential:shape=1e50"),
+    *("bounded:high=50", "bounded:low=-3,high=-1", "bounded:low=-1e50,high=1e50"),
     *("negative-binomial:shape=1e-6", "negative-binomial:shape=20", "negative-binomial:shape=1e6"),
 )
 VALUES: dict[str, Sequence[object]] = {
@@ -86,6 +87,8 @@ def random_total(rng: Generator, family: cb.Family, pulls: int, *, extreme: bool
     mean = {"bernoulli": float(rng.random()), "gaussian": float(rng.normal())}.get(
         family.name, float(rng.exponential())
     )
+    if family.name == "bounded":
+        mean = float(rng.uniform(family.low, family.high))
     if extreme and rng.random() < 0.7:
         edges: dict[str, tuple[float, ...]] = {
             "bernoulli": (0.0, 1.0, 5e-324, 1e-12, 1.0 - 1e-16),
@@ -93,6 +96,7 @@ def random_total(rng: Generator, family: cb.Family, pulls: int, *, extreme: bool
             "poisson": (0.0, 1.0, 1e17, 1e100),
             "exponential": (1e-100, 1e100, 1e-12, 1.0),
             "negative-binomial": (0.0, 1.0, 1e17, 1e100),
+            "bounded": (family.low, family.high),
         }
         mean = pick(rng, edges[family.name])
     total = mean * pulls

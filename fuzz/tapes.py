@@ -37,6 +37,7 @@ FAMILIES = {
     "poisson": ("poisson",),
     "exponential": tuple(f"exponential:shape={shape}" for shape in (1, 1, 0.001, 0.05, 0.2, 3, 1e4)),
     "negative-binomial": tuple(f"negative-binomial:shape={shape}" for shape in (1, 1, 0.001, 0.2, 3, 1e4)),
+    "bounded": ("bounded:low=-1,high=3",),
 }
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "a": (0.0, 0.0, 0.5, 5.0, 50.0),
@@ -61,6 +62,7 @@ VALUES = {
     "poisson": (0.0, 1.0, 2.0, 7.0, 1e6),
     "exponential": (1e-4, 0.1, 1.0, 1e-9, 1e-90, 1e90, 3.0),
     "negative-binomial": (0.0, 1.0, 2.0, 7.0, 1e6),
+    "bounded": (-1.0, 3.0, 0.0, 1e-9, 3.0 - 1e-9, 0.3),
 }
 
 
@@ -155,7 +157,7 @@ def random_tape(rng: Generator, kind: str, arms: int, rounds: int) -> Floats:
 
 def _drawn(rng: Generator, kind: str, shape: tuple[int, int]) -> Floats:
     family = cb.as_family(kind)
-    scale = 1.0 if kind == "bernoulli" else float(rng.choice([1e-3, 1.0, 50.0]))
+    scale = family.high if family.highest < math.inf else float(rng.choice([1e-3, 1.0, 50.0]))
     means = scale * rng.uniform(0.01, 0.99, shape[0])
     means[rng.random(shape[0]) < 0.3] = means[0]
     return np.array([family.draw(float(mean), shape[1], rng) for mean in means])
@@ -164,8 +166,10 @@ def _drawn(rng: Generator, kind: str, shape: tuple[int, int]) -> Floats:
 def _has_reference(policy: cb.Policy) -> bool:
     """Tell whether the plain references know these settings.
 
-    They know alarms for rewards 0 or 1 alone, and negative binomial rewards of shape 1.
+    They know alarms for rewards 0 or 1 alone, negative binomial rewards of shape 1, and no bounded ones.
     """
+    if policy.family.name == "bounded":
+        return False
     if policy.family.name == "negative-binomial" and policy.family.law.weight != 1.0:
         return False
     return policy.settings.get("alarm") != "widen" or policy.family.name == "bernoulli"

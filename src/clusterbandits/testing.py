@@ -169,8 +169,11 @@ def _check_assumptions(policy: Policy, family: Family, examples: int) -> None:
 
 
 def _mean(family: Family, rng: np.random.Generator) -> float:
-    low, high = max(family.low, 0.01), min(family.high, 4.0)
-    return float(rng.uniform(low, high))
+    return float(rng.uniform(max(family.low, 0.01), _largest_mean(family)))
+
+
+def _largest_mean(family: Family) -> float:
+    return family.high if family.highest < math.inf else 4.0
 
 
 def trials(family: Family | str) -> SearchStrategy[Trial]:
@@ -199,7 +202,7 @@ def trials(family: Family | str) -> SearchStrategy[Trial]:
 
 def _drawn(place: float) -> Callable[[Family, int, np.random.Generator], Floats]:
     def row(family: Family, rounds: int, rng: np.random.Generator) -> Floats:
-        low, high = max(family.low, 1e-6 if family.low >= 0 else -2.0), min(family.high, 4.0)
+        low, high = max(family.low, 1e-6 if family.low >= 0 else -2.0), _largest_mean(family)
         return family.draw(low + place * (high - low), rounds, rng)
 
     return row

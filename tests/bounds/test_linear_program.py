@@ -20,7 +20,7 @@ CLUSTERS_EACH = 250
 def random_cluster(rng: np.random.Generator, family: Family) -> tuple[Floats, float, float]:
     """Means, the best mean, a width: from tight to loose, from true to false."""
     size = int(rng.integers(1, 51))
-    top = 0.97 if family.name == "bernoulli" else 3.0
+    top = min(0.97 * family.high, 3.0)
     best = float(rng.uniform(0.2, top))
     gap = float(10 ** rng.uniform(-6, np.log10(best / 2)))
     spread = float(rng.uniform(0, best - gap - 0.02)) if best - gap > 0.02 else 0.0

@@ -19,7 +19,7 @@ families = st.sampled_from(exact.FAMILIES)
 @st.composite
 def instances(draw: st.DrawFn, least_clusters: int = 1) -> Instance:
     family: Family = draw(families)
-    low, high = exact.RANGE[family.name]
+    low, high = exact.mean_range(family)
     means = st.floats(low, high, allow_subnormal=False)
     groups = st.lists(st.lists(means, min_size=1, max_size=6), min_size=least_clusters, max_size=5)
     return Instance(draw(groups), family=family)

@@ -63,7 +63,15 @@ def test_one_width_serves_all_and_spans_are_the_default(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    "family", ["gaussian", "gaussian:sigma=0.5", "poisson", "exponential:shape=2", "negative-binomial"]
+    "family",
+    [
+        "gaussian",
+        "gaussian:sigma=0.5",
+        "poisson",
+        "exponential:shape=2",
+        "negative-binomial",
+        "bounded:high=9",
+    ],
 )
 def test_bound_for_every_family(capsys: pytest.CaptureFixture[str], family: str) -> None:
     code, out, _ = call(capsys, "bound", "1,2; 3", "--family", family, "--json")
@@ -151,7 +159,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["bound", "0.1; 0.3", "--widths", "1,2,3"], "one for each of the 2 clusters. Got 3 widths instead."),
         (
             ["bound", "0.1; 0.3", "--family", "beta"],
-            "must be one of bernoulli, gaussian, poisson, exponential, negative-binomial.",
+            "must be one of bernoulli, gaussian, poisson, exponential, negative-binomial, bounded.",
         ),
         (["bound", "0.1; 0.3", "--horizon", "0"], "must be a whole number of at least 1. Got 0.0 instead."),
         (

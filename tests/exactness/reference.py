@@ -170,6 +170,10 @@ class Reference:
     leader: str = "clustered"
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        if self.family == "bounded":
+            self.family = "bernoulli"  # where rewards are from 0 to 1
+
     def threshold(self, n: int) -> float:
         """f(n), the evidence that an index may have against it before round n."""
         return math.log(n) + self.a * math.log(max(math.log(n), 1.0))

@@ -20,7 +20,14 @@ from tests.exactness.problems import PAPER, Problem
 ROUNDS = 1500
 INSTANCES = {
     family: cb.Instance([[0.41, 0.42, 0.43], [0.43, 0.44, 0.45]], family=family)
-    for family in ("bernoulli", "gaussian:sigma=0.5", "poisson", "exponential", "negative-binomial:shape=0.5")
+    for family in (
+        "bernoulli",
+        "gaussian:sigma=0.5",
+        "poisson",
+        "exponential",
+        "negative-binomial:shape=0.5",
+        "bounded:high=7",
+    )
 }
 PROBLEMS = [
     *(Problem(family, one, one.clusters([0.03, 0.04])) for family, one in INSTANCES.items()),

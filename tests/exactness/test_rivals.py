@@ -18,7 +18,8 @@ from tests.exactness.twolevel import TWO_LEVEL
 
 ALL = RIVALS | TWO_LEVEL | STEERED
 NAMES = [name for name in ALL if name != "clus-ucb"]
-PLAIN = tuple(FAMILIES)
+#: Bounded rewards are compared with Bernoulli ones in ``tests/policies/test_bounded.py``.
+PLAIN = tuple(name for name in FAMILIES if name != "bounded")
 #: The references know negative binomial rewards of shape 1.
 WEIGHTED = ("bernoulli", "gaussian:sigma=0.5", "poisson", "exponential:shape=2.5", "negative-binomial")
 INDEX = {"clus-ucb", "clus-ucb-hedged", "ckl-ucb", "clus-opt"}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from clusterbandits import Bernoulli, Exponential, Family, Gaussian, NegativeBinomial, Poisson
+from clusterbandits import Bernoulli, Bounded, Exponential, Family, Gaussian, NegativeBinomial, Poisson
 
 mpmath.mp.dps = 60
 Number = Any
@@ -30,6 +30,9 @@ FAMILIES: tuple[Family, ...] = (
     NegativeBinomial(),
     NegativeBinomial(shape=0.2),
     NegativeBinomial(shape=40.0),
+    Bounded(),
+    Bounded(low=0.0, high=50.0),
+    Bounded(low=-0.3, high=1.1),
 )
 
 
@@ -43,6 +46,15 @@ def _bernoulli(_: Bernoulli, p: Number, q: Number) -> Number:
     return _xlog(p, p / q) + _xlog(1 - p, (1 - p) / (1 - q))
 
 
+def _share(family: Bounded, mean: Number) -> Number:
+    low, high = mpmath.mpf(family.low), mpmath.mpf(family.high)
+    return (mean - low) / (high - low)
+
+
+def _bounded(family: Bounded, p: Number, q: Number) -> Number:
+    return _bernoulli(Bernoulli(), _share(family, p), _share(family, q))
+
+
 _DIVERGENCES: dict[str, Formula] = {
     "bernoulli": _bernoulli,
     "gaussian": lambda f, p, q: (p - q) ** 2 / (2 * mpmath.mpf(f.sigma) ** 2),
@@ -51,6 +63,7 @@ _DIVERGENCES: dict[str, Formula] = {
     "negative-binomial": lambda f, p, q: (
         mpmath.inf if q == 0 else _xlog(p, p / q) - _xlog(p + f.shape, (p + f.shape) / (q + f.shape))
     ),
+    "bounded": _bounded,
 }
 _SLOPES: dict[str, Formula] = {
     "bernoulli": lambda _, p, q: (1 - p) / (1 - q) - p / q,
@@ -58,14 +71,16 @@ _SLOPES: dict[str, Formula] = {
     "poisson": lambda _, p, q: 1 - p / q,
     "exponential": lambda f, p, q: mpmath.mpf(f.shape) * (q - p) / q**2,
     "negative-binomial": lambda f, p, q: (q - p) / (q + q**2 / mpmath.mpf(f.shape)),
+    "bounded": lambda f, p, q: (q - p) / ((q - f.low) * (f.high - q)),
 }
-#: The law of the total of n rewards of mean m, as scipy knows it.
+#: The law of the total of n rewards of mean m, as scipy knows it; see ``standard`` for bounded ones.
 _TOTALS: dict[str, Callable[[Any, float, int], Any]] = {
     "bernoulli": lambda _, m, n: stats.binom(n, m),
     "gaussian": lambda f, m, n: stats.norm(n * m, f.sigma * np.sqrt(n)),
     "poisson": lambda _, m, n: stats.poisson(n * m),
     "exponential": lambda f, m, n: stats.gamma(f.shape * n, scale=m / f.shape),
     "negative-binomial": lambda f, m, n: stats.nbinom(f.shape * n, f.shape / (f.shape + m)),
+    "bounded": lambda f, m, n: stats.binom(n, (m - f.low) / (f.high - f.low)),
 }
 _TINY = mpmath.mpf(10) ** -100_000
 #: Points beyond the upper and the lower root from x at a level.
@@ -84,23 +99,42 @@ _BEYOND: dict[str, Callable[[Any, float, float], tuple[Number, Number]]] = {
         (mpmath.mpf(x) + f.shape) * mpmath.exp(4 + 2 * level / f.shape),
         0.0 if x == 0 else x * _TINY,
     ),
+    "bounded": lambda f, x, __: (
+        f.high,
+        f.low if x == f.low else f.low + (mpmath.mpf(f.high) - f.low) * _TINY,
+    ),
 }
-#: The limits of the lower and of the upper root for large levels.
-ENDS = {
-    "bernoulli": (0.0, 1.0),
+#: The limits of the lower and of the upper root for large levels, where rewards have no upper limit.
+_ENDS = {
     "gaussian": (-np.inf, 1e100),
     "poisson": (0.0, 1e100),
     "exponential": (0.0, 1e100),
     "negative-binomial": (0.0, 1e100),
 }
-#: Where random means are drawn from.
-RANGE = {
-    "bernoulli": (0.0, 1.0),
+#: Where random means are drawn from, where rewards have no upper limit.
+_RANGES = {
     "gaussian": (-5.0, 5.0),
     "poisson": (0.01, 20.0),
     "exponential": (0.01, 20.0),
     "negative-binomial": (0.01, 20.0),
 }
+
+
+def one_of(kind: type[Family]) -> Family:
+    """Return a family of a kind: bounded rewards with ends that are no whole numbers."""
+    return FAMILIES[-1] if kind is Bounded else kind()
+
+
+def is_bounded(family: Family) -> bool:
+    return family.highest < np.inf
+
+
+def ends(family: Family) -> tuple[float, float]:
+    return (family.low, family.high) if is_bounded(family) else _ENDS[family.name]
+
+
+def mean_range(family: Family) -> tuple[float, float]:
+    return (family.low, family.high) if is_bounded(family) else _RANGES[family.name]
 
 
 def divergence(family: Family, x: Number, y: Number) -> Number:
@@ -127,15 +161,24 @@ def total_law(family: Family, mean: float, pulls: int) -> Any:
     return _TOTALS[family.name](family, mean, pulls)
 
 
+def standard(family: Family, totals: Any, pulls: int) -> Any:
+    """Return totals in the unit of ``total_law``: those of bounded rewards as numbers of high ones."""
+    if not isinstance(family, Bounded):
+        return totals
+    many = (np.asarray(totals) - pulls * family.low) / (family.high - family.low)
+    whole = np.round(many)
+    return np.where(np.abs(many - whole) <= 1e-12 * pulls, whole, many)
+
+
 def beyond(family: Family, x: float, level: float) -> tuple[Number, Number]:
     return _BEYOND[family.name](family, x, level)
 
 
 def grid(family: Family, points: int) -> NDArray[np.float64]:
     """Means log-spaced to 1e-12 from each end of the domain, ends that belong to it included."""
-    if family.high == 1:
-        near = np.logspace(-12, np.log10(0.5), points)
-        means = np.concatenate([[0.0, 1.0], near, 1.0 - near])
+    if is_bounded(family):
+        near = (family.high - family.low) * np.logspace(-12, np.log10(0.5), points)
+        means = np.concatenate([[family.low, family.high], family.low + near, family.high - near])
     else:
         positive = np.logspace(-12, 12, 2 * points)
         means = np.concatenate([-positive, [0.0], positive])

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from clusterbandits import Bernoulli, Exponential, Family, Gaussian, Poisson
+from clusterbandits import Bernoulli, Bounded, Exponential, Family, Gaussian, Poisson
 from tests.families import exact
 
 #: Divergences, slopes and differences; a few units in the last place, more where terms are made of quotients.
@@ -64,6 +64,7 @@ def test_slope_everywhere(family: Family) -> None:
 def test_slope_at_the_ends_is_the_derivative_from_inside() -> None:
     assert Bernoulli().slope([0.0, 1.0, 0.5, 0.5], [0.0, 1.0, 0.0, 1.0]).tolist() == [1, -1, -np.inf, np.inf]
     assert Poisson().slope([0.0, 2.0], [0.0, 0.0]).tolist() == [1, -np.inf]
+    assert Bounded(-2.0, 6.0).slope([-2.0, 6.0, 1.0], [-2.0, 6.0, 6.0]).tolist() == [1 / 8, -1 / 8, np.inf]
 
 
 WIDTHS = [0.0, 1e-300, 1e-18, 1e-12, 1e-6, 0.01, 0.5, 1.0, 7.0]
@@ -101,8 +102,12 @@ def check_differences(family: Family, x: float, y: float, width: float) -> None:
     if mpmath.isinf(exact.divergence(family, x, y)) and x < y:
         assert family.rise(x, y, width) == (0.0 if width == 0 else np.inf)
         return
-    # 1 − (y − width) is only known to a unit in the last place of 1.
-    blur = np.spacing(1.0) / (1.0 - y) if isinstance(family, Bernoulli) and y < 1 else 0.0
+    blur = 0.0
+    if exact.is_bounded(family) and y < family.high:
+        # How far y − width is from an end is only known to a unit in the last place of that end.
+        blur = np.spacing(family.high) / (family.high - y)
+        if family.low < y - width and family.low != 0:
+            blur += np.spacing(abs(family.low)) / (y - width - family.low)
     for found, wanted in (
         (family.rise(x, y, width), exact.rise(family, x, y, width)),
         (family.divergence_above(x, y, width), exact.divergence_above(family, x, y, width)),
@@ -144,7 +149,7 @@ def test_roots_at_the_ends_of_the_levels(family: Family) -> None:
     means = exact.grid(family, 4)
     assert np.array_equal(family.upper(means, 0.0), means)
     assert np.array_equal(family.lower(means, 0.0), means)
-    low, high = exact.ENDS[family.name]
+    low, high = exact.ends(family)
     assert set(family.lower(means, np.inf)) == {low}
     assert set(family.upper(means, np.inf)) == {high}
 
@@ -181,11 +186,13 @@ def test_the_largest_levels() -> None:
 @EACH
 def test_roots_invert_the_divergence(family: Family) -> None:
     rng = np.random.default_rng(0)
-    x = rng.uniform(0.05, 0.95, 2000)
+    low, high = exact.ends(family) if exact.is_bounded(family) else (0.0, 1.0)
+    x = low + (high - low) * rng.uniform(0.05, 0.95, 2000)
     level = 10.0 ** rng.uniform(-8, 0.3, 2000)
     for root in (family.upper(x, level), family.lower(x, level)):
         # A root is known to one unit in its last place, which the slope carries over to the level.
-        blur = 8 * np.finfo(float).eps * np.abs(family.slope(x, root)) * np.abs(root)
+        size = np.maximum(np.abs(root), abs(low))
+        blur = 8 * np.finfo(float).eps * np.abs(family.slope(x, root)) * size
         inner = (root > family.low) & (root < family.high)
         miss = np.abs(family.divergence(x, root) - level)
         assert np.all(miss[inner] <= (blur + 1e-13 * level)[inner])

@@ -73,6 +73,15 @@ def test_spec_makes_the_same_family(family: Family) -> None:
             "The 'shape' parameter of Exponential must be a number from 1e-50 to 1e+50",
         ),
         ("gaussian:sigma=inf", "must be a number from 1e-50 to 1e+50"),
+        (
+            "bounded:low=2,high=1",
+            "The 'high' parameter of Bounded must be a number above low, by more than a millionth of either",
+        ),
+        (
+            "bounded:high=inf",
+            "The 'high' parameter of Bounded must be a number from -1e+50 to 1e+50. Got inf",
+        ),
+        ("bounded:top=5", "must be 'bounded' followed by low and high once"),
     ],
 )
 def test_unknown_families_are_named(spec: Any, sentence: str) -> None:

@@ -15,7 +15,7 @@ from clusterbandits.families import FAMILIES
 from tests.families import exact
 
 EACH = pytest.mark.parametrize("family", exact.FAMILIES, ids=lambda family: family.spec)
-ONE_OF_EACH: list[Family] = [kind() for kind in FAMILIES.values()]
+ONE_OF_EACH: list[Family] = [exact.one_of(kind) for kind in FAMILIES.values()]
 
 
 @pytest.mark.parametrize(

@@ -281,6 +281,7 @@ NEVER_PAID: dict[str, list[Any]] = {
     "poisson": [2.5, -1, 0.5, 1e101, np.float32(0.5)],
     "exponential": [0, -1, 0.0, False, 1e101],
     "negative-binomial": [2.5, -1, 0.5, 1e101],
+    "bounded": [1.5, -0.1],
 }
 NO_NUMBERS: list[Any] = [
     INF,

@@ -244,7 +244,7 @@ def test_no_failure_on_random_states(family: str) -> None:
         assert (spans <= widths * (1 + 1e-9) + 1e-15).all()
         if family != "gaussian":
             assert (state.draws >= 0).all()
-        if family == "bernoulli":
+        if family in {"bernoulli", "bounded"}:
             assert (state.draws <= 1).all()
 
 

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
+from clusterbandits.studies.mean_bounds import lower_bounds, upper_bounds
 from clusterbandits.studies.safe_widths import (
     fisher_product,
-    lower_bounds,
     own_risk,
     rounded_up,
     safe_widths,
     span_bound,
-    upper_bounds,
 )
 
 Pair = tuple[list[float], list[int]]

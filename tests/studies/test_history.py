@@ -92,8 +92,8 @@ def test_the_last_row_of_a_long_log_is_looked_at(tmp_path: Path) -> None:
 WRONG = [
     ({"arm": ["a"], "trials": [1], "successes": [1]}, "have the column 'group'. Got 'arm, trials"),
     ({"group": ["a"], "reward": [1]}, "have the column 'arm'"),
-    ({"arm": ["a"], "group": ["x"], "trials": [3]}, "(one row an event). Got 'trials' alone instead"),
-    ({"arm": ["a"], "group": ["x"]}, "or 'reward' (one row an event). Got none of them instead."),
+    ({"arm": ["a"], "group": ["x"], "trials": [3]}, "(one row per event). Got 'trials' alone instead"),
+    ({"arm": ["a"], "group": ["x"]}, "or 'reward' (one row per event). Got none of them instead."),
     (changed(reward=[1, 1, 1, 1]), "either 'trials' and 'successes', or 'reward'. Got 'reward' and"),
     (
         changed(successes=[4, 51, 0, 10]),
@@ -110,7 +110,15 @@ WRONG = [
     (changed(arm=["a", "b", "a", "d"]), "have every arm once, in one row. Got 'a' in rows 1 and 3"),
     (changed(arm=["a", "", "c", "d"]), "a text in its column 'arm'. Got '' in row 2"),
     ({"arm": [], "group": [], "trials": [], "successes": []}, "have at least one row. Got none"),
-    ({"arm": ["a"], "group": ["x"], "reward": [2]}, "0 or 1 in its column 'reward'. Got 2 in row 1"),
+    (
+        {"arm": ["a"] * 3, "group": ["x"] * 3, "reward": [1, 2.5, 40]},
+        "have 0 or 1 in its column 'reward', or bounds for other rewards, as in "
+        "family='bounded:low=0,high=50'. Got 2.5 in row 2, and 1 to 40 in all, instead.",
+    ),
+    (
+        {"arm": ["a"], "group": ["x"], "trials": [3], "total": [7.5]},
+        "have the columns 'trials' and 'successes', or bounds for other rewards, as in family='bounded:",
+    ),
     ({"arm": ["a", "a"], "group": ["x", "y"], "reward": [1, 0]}, "'a' in 'x' and, in row 2, in 'y'"),
     (changed(Trials=[1, 1, 1, 1]), "have one column 'trials'. Got 'trials' and 'Trials'"),
     (7, "the path of a CSV file, a frame, or columns by name. Got 7"),

@@ -53,7 +53,17 @@ def test_columns_are_needed(name: str) -> None:
         ("time", 17, "noon", ("numbers throughout", "'noon' in row 18")),
         ("time", 17, "inf", ("numbers throughout", "'inf' in row 18")),
         ("arm", 4, "", ("column 'arm'", "'' in row 5")),
-        ("reward", 6, 1.5, ("a number from 0 to 1, for bernoulli rewards", "1.5", "in row 7")),
+        (
+            "reward",
+            6,
+            1.5,
+            (
+                "a number from 0 to 1 in its column 'reward', for bernoulli rewards",
+                "1.5",
+                "in row 7",
+                "--high 50",
+            ),
+        ),
         ("reward", 6, "yes", ("a number", "'yes' in row 7")),
         ("group", 40, "green", ("one group for every arm", "'green' in row 41")),
     ],

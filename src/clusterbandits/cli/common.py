@@ -30,9 +30,15 @@ Widths = Annotated[
 Family = Annotated[
     str | None,
     typer.Option(
-        help="bernoulli, gaussian[:sigma=S], poisson, exponential[:shape=R] or negative-binomial[:shape=R]."
+        help="bernoulli, bounded[:low=L,high=H], gaussian[:sigma=S], poisson, exponential[:shape=R] or "
+        "negative-binomial[:shape=R]."
     ),
 ]
+Low = Annotated[
+    float | None,
+    typer.Option(help="Least possible reward, with --high. Short for --family bounded:low=L,high=H."),
+]
+High = Annotated[float | None, typer.Option(help="Largest possible reward, which exceeds any observed one.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Workers = Annotated[int | None, typer.Option(help="Threads. Default: one per core.")]
 Dask = Annotated[
@@ -46,6 +52,21 @@ Start = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+
+def reward_family(family: str | None, low: float | None, high: float | None) -> str:
+    """Return the family of the options --family, --low and --high; Bernoulli where none is given."""
+    from clusterbandits.validate import Described, invalid
+
+    if low is None and high is None:
+        return family or "bernoulli"
+    if family is not None:
+        raise invalid("family", "the command", "left out where --low or --high is given", family)
+    if high is None:
+        raise invalid(
+            "high", "the command", "given with --low: the largest possible reward", Described("none")
+        )
+    return f"bounded:low={0.0 if low is None else low!r},high={high!r}"
 
 
 class OutputError(OSError):

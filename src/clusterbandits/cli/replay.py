@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.common import Family, Json, Seed, Start, interruptible, past, show
+from clusterbandits.cli.common import (
+    Family,
+    High,
+    Json,
+    Low,
+    Seed,
+    Start,
+    interruptible,
+    past,
+    reward_family,
+    show,
+)
 
 
 def replay(
@@ -30,6 +41,8 @@ def replay(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     family: Family = None,
+    low: Low = None,
+    high: High = None,
     seed: Seed = 0,
     start: Start = None,
     arms: Annotated[
@@ -51,7 +64,7 @@ def replay(
             rounds=rounds,
             seed=seed,
             confidence=confidence,
-            family=family or "bernoulli",
+            family=reward_family(family, low, high),
             progress=listener,
             start=known,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 
 from clusterbandits.families.bernoulli import Bernoulli
+from clusterbandits.families.bounded import Bounded
 from clusterbandits.families.exponential import Exponential
 from clusterbandits.families.family import Family
 from clusterbandits.families.gaussian import Gaussian
@@ -19,6 +20,7 @@ from clusterbandits.validate import choice, invalid
 __all__ = [
     "FAMILIES",
     "Bernoulli",
+    "Bounded",
     "Exponential",
     "Family",
     "Gaussian",
@@ -31,7 +33,7 @@ __all__ = [
 PUBLIC = tuple(name for name in __all__ if name != "FAMILIES")
 #: Every family by its name.
 FAMILIES: dict[str, type[Family]] = {
-    kind.name: kind for kind in (Bernoulli, Gaussian, Poisson, Exponential, NegativeBinomial)
+    kind.name: kind for kind in (Bernoulli, Gaussian, Poisson, Exponential, NegativeBinomial, Bounded)
 }
 
 for code, kind in enumerate(FAMILIES.values()):

@@ -42,7 +42,6 @@ class Bernoulli(Family):
 
     name = "bernoulli"
     flat_pulls = 2.0
-    flat_total = 1.0
     highest = 1.0
     beta_likelihood = True
     counts = True

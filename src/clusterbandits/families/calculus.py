@@ -3,17 +3,20 @@
 import math
 
 from clusterbandits.compiled import kernel
-from clusterbandits.families.law import Law, divergence, natural_gap, variance
+from clusterbandits.families.law import Law, divergence, natural_gap, unit, variance
 
 
 @kernel
 def slope(law: Law, x: float, y: float) -> float:
-    """Return ∂d(x, y)/∂y = (y − x) / V(y); at an end of the domain, where V is its distance, from inside."""
+    """Return ∂d(x, y)/∂y = (y − x) / V(y); at an end of the domain from inside.
+
+    There V is the distance from the end, times the unit.
+    """
     spread = variance(law, y)
     if spread > 0.0:
         return (y - x) / spread
     if x == y:
-        return 1.0 if y == 0.0 else -1.0
+        return (1.0 if y == law.lowest else -1.0) / unit(law)
     return math.inf if y > x else -math.inf
 
 

@@ -48,13 +48,15 @@ class Family:
     name: ClassVar[str]
     #: The place of the family in the registry, which sets it.
     code: ClassVar[int]
-    #: What one reward may be, in words.
-    support: ClassVar[str]
     #: Whether drawn rewards are whole numbers.
     counts: ClassVar[bool] = False
-    #: The traits of ``Law``; means are between the least and the largest reward too.
-    lowest: ClassVar[float] = 0.0
-    highest: ClassVar[float] = math.inf
+    # Of a class, or of an object where they depend on its parameters: hence no fields.
+    #: What one reward may be, in words.
+    support = ""
+    #: The least and the largest reward; means are between them too.
+    lowest = 0.0
+    highest = math.inf
+    #: The traits of ``Law``.
     convex: ClassVar[bool] = True
     scale_family: ClassVar[bool] = False
     beta_likelihood: ClassVar[bool] = False
@@ -66,7 +68,7 @@ class Family:
     @property
     def law(self) -> Law:
         """The numbers that compiled code receives in place of this object."""
-        return Law(self.code, self._weight())
+        return Law(self.code, self._weight(), self.lowest, self.highest)
 
     @property
     def spec(self) -> str:
@@ -96,7 +98,11 @@ class Family:
     @property
     def domain(self) -> str:
         """What the means may be, in words."""
-        return f"from {self.low:g} to {self.high:g}"
+        return self._words(self.low, self.high)
+
+    @staticmethod
+    def _words(low: float, high: float) -> str:
+        return f"from {low:.12g} to {high:.12g}"
 
     def contains(self, means: ArrayLike) -> NDArray[np.bool_]:
         """Tell which values are means this family can have."""
@@ -157,8 +163,7 @@ class Family:
 
     def includes(self, other: Family) -> bool:
         """Tell whether every reward of another family is one that this family could pay."""
-        inside = self.lowest <= other.lowest and other.highest <= self.highest
-        return inside and (other.counts or not self.counts)
+        return self.lowest <= other.lowest and other.highest <= self.highest
 
     def read_total(self, reward: object, pulls: int, owner: str) -> float:
         """Return the sum of that many rewards as a float, refusing what this family never pays."""
@@ -202,6 +207,10 @@ class CountFamily(Family):
     def _supports(self, totals: Any, pulls: int) -> Any:
         largest = pulls * rounding(pulls) * LARGEST_MEAN
         return (totals >= 0.0) & (totals <= largest) & (totals == np.floor(totals))
+
+    def includes(self, other: Family) -> bool:
+        """Tell whether every reward of another family is a count."""
+        return other.counts and super().includes(other)
 
 
 def rounding(pulls: int) -> float:

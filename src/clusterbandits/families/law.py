@@ -6,6 +6,7 @@ a function of the mean. Its file defines the six functions below, with the same 
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,22 +20,19 @@ if TYPE_CHECKING:
 
 
 class Law(NamedTuple):
-    """A reward distribution: the number and parameter of its family. Its traits follow from the number."""
+    """A reward distribution: the number of its family and what differs inside it.
+
+    All other traits follow from the number.
+    """
 
     #: The place of the family in ``KINDS``; only this file uses it.
     code: int
     #: The known parameter: 1/σ² of Gaussian rewards, the shape of Exponential and negative binomial ones.
     weight: float
-
-    @property
-    def lowest(self) -> float:
-        """The least reward, and the least mean."""
-        return KINDS[self.code].lowest
-
-    @property
-    def highest(self) -> float:
-        """The largest reward, and the largest mean; ∞ where rewards have no upper limit."""
-        return KINDS[self.code].highest
+    #: The least reward, and the least mean.
+    lowest: float
+    #: The largest reward, and the largest mean; ∞ where rewards have no upper limit.
+    highest: float
 
     @property
     def convex(self) -> bool:
@@ -63,7 +61,7 @@ class Law(NamedTuple):
 
     @property
     def flat_total(self) -> float:
-        """The total of the pulls that the flat prior is worth."""
+        """The total of the pulls that the flat prior is worth, where rewards have no upper limit."""
         return KINDS[self.code].flat_total
 
     @property
@@ -88,6 +86,12 @@ def of_family(name: str, law: Law, *given: Any) -> Any:
 
 
 switch(of_family, KINDS)
+
+
+@inner_kernel
+def unit(law: Law) -> float:
+    """Return how far apart the least and the largest reward are, 1 where there is no largest one."""
+    return law.highest - law.lowest if law.highest < math.inf else 1.0
 
 
 @separate_kernel

@@ -2,11 +2,13 @@
 
 Knowledge is conjugate: it is worth so many pulls with that total, what was known beforehand included, and
 its mean is total / pulls. Rewards add to both numbers. The flat prior is worth ``flat_pulls`` / weight pulls
-with a total of ``flat_total``; where the likelihood of one pull cannot be normalised, it is only nearly flat.
+with a total of ``flat_total``, or for bounded rewards one of either end; where the likelihood of one pull
+cannot be normalised, it is only nearly flat.
 As a function of the mean u such a density is exp(−t d(mode, u)), up to a factor, where with a flat prior t
 is the number of pulls, and prior_weight / weight more with reward 0.
 """
 
+import math
 from typing import NamedTuple
 
 from clusterbandits.compiled import inner_kernel, separate_kernel
@@ -40,15 +42,21 @@ def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
     return float(of_family("draw_mean", law, stream, pulls, total))
 
 
+@inner_kernel
+def flat_total(law: Law) -> float:
+    """Return the total of the pulls that the flat prior is worth."""
+    return law.lowest + law.highest if law.highest < math.inf else law.flat_total
+
+
 def flat_prior(law: Law) -> tuple[float, float]:
     """Return the pulls that the flat prior is worth, and their total."""
-    return law.flat_pulls / law.weight, law.flat_total
+    return law.flat_pulls / law.weight, flat_total(law)
 
 
 @inner_kernel
 def draw_flat(law: Law, stream: Stream, pulls: float, total: float) -> float:
     """Draw a mean after so many pulls with that total; beforehand nothing was known."""
-    return draw_mean(law, stream, pulls + law.flat_pulls / law.weight, total + law.flat_total)
+    return draw_mean(law, stream, pulls + law.flat_pulls / law.weight, total + flat_total(law))
 
 
 @separate_kernel

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from clusterbandits.compiled import inner_kernel, kernel, separate_kernel
 from clusterbandits.families.law import variance
-from clusterbandits.families.posterior import log_evidence
+from clusterbandits.families.posterior import flat_total, log_evidence
 from clusterbandits.families.stream import uniform
 from clusterbandits.policies.clus_ts import GroupPolicy
 from clusterbandits.policies.settings import ALARM
@@ -100,10 +100,10 @@ def _lay_grid(state: Any, c: int) -> bool:
 def _judge(state: Any, c: int, arm: int) -> None:
     """Write how likely an arm's rewards are at every point of its cluster's grid."""
     pulls, total = float(state.pulls[arm]), state.totals[arm]
-    flat, flat_total = state.law.flat_pulls / state.law.weight, state.law.flat_total
+    flat, of_flat = state.law.flat_pulls / state.law.weight, flat_total(state.law)
     for point in range(POINTS):
         strength = _strength(point)
-        known, known_total = flat + state.extra + strength, flat_total + state.extra_total
+        known, known_total = flat + state.extra + strength, of_flat + state.extra_total
         state.likelihood[arm, point] = log_evidence(
             state.law, pulls, total, known, known_total + strength * _mean(state, c, point)
         )

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import kernel
+from clusterbandits.families.law import unit
 from clusterbandits.policies.scores import MONOTONE, ScorePolicy
 
 if TYPE_CHECKING:
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
 @kernel
 def score(state: ScoreState, _arm: int, pulls: int, total: float, n: int) -> float:
-    """Return m + √((1 + α)/2 · log⁺(n / (K t)) / t); α is the parameter."""
+    """Return m + u √((1 + α)/2 · log⁺(n / (K t)) / t), with u the unit of rewards; α is the parameter."""
     share = n / (state.pulls.size * pulls)
     bonus = 0.5 * (1.0 + state.parameter) * math.log(share) / pulls if share > 1.0 else 0.0
-    return total / pulls + math.sqrt(bonus)
+    return total / pulls + unit(state.law) * math.sqrt(bonus)
 
 
 class MOSS(ScorePolicy):
@@ -25,7 +26,8 @@ class MOSS(ScorePolicy):
 
     .. math:: v_k(n) = m_k + \sqrt{\tfrac{1+\alpha}{2}\, \log^+(n / (K t_k)) / t_k}
 
-    with t pulls and mean m of arm k, of K arms. The bonus is made for rewards from 0 to 1.
+    with t pulls and mean m of arm k, of K arms. The bonus is made for rewards from 0 to 1, and is multiplied
+    by high − low for bounded ones.
 
     Examples
     --------

@@ -44,10 +44,14 @@ _DESCRIPTION = ["policy", "settings", "family", "label", "clusters"]
 class Past(Protocol):
     """What was tried before, as ``read_history`` returns it."""
 
+    @property
+    def family(self) -> Family:
+        """The reward family."""
+
     def clusters(self, widths: object = None) -> Clusters:
         """Return the groups, with safe widths where none are given."""
 
-    def told(self) -> Iterable[tuple[Label, int, int]]:
+    def told(self) -> Iterable[tuple[Label, int, float]]:
         """Return every arm that was tried, its pulls and its total."""
 
 
@@ -151,7 +155,7 @@ class Policy(Online):
         Parameters
         ----------
         history
-            Trials and successes, as ``read_history`` returns them.
+            Trials and totals, as ``read_history`` returns them; the policy takes over their reward family.
         widths
             As for ``Clusters``; by default widths that the history itself shows to be wide enough, all of
             them with a confidence of 95 %.
@@ -169,7 +173,7 @@ class Policy(Online):
         if not isinstance(history, Past):
             allowed = "a history, as read_history returns it"
             raise invalid("history", f"{cls.__name__}.from_history", allowed, history)
-        policy = cls.make(history.clusters(widths), settings, family="bernoulli", label=label)
+        policy = cls.make(history.clusters(widths), settings, family=history.family, label=label)
         policy._tell_past(history.told())
         return policy
 

@@ -142,7 +142,8 @@ SETTINGS: dict[str, Setting] = {
     "gamma": Setting(_number("gamma", 0, _LARGEST_A), "γ, share of exploration beyond what the bound asks."),
     "gap": Setting(
         _positive("gap", _LARGEST_A),
-        "g, at most the gap between the best arm and the second best, where that is known.",
+        "g, at most the gap between the best arm and the second best, where that is known; for bounded "
+        "rewards as a share of high − low.",
     ),
     "hedge": Setting(
         _number("hedge", 0, 1),

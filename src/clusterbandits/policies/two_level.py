@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from clusterbandits.compiled import kernel, records
-from clusterbandits.families.law import Law, divergence, variance
+from clusterbandits.families.law import Law, divergence, unit, variance
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.arms import (
     APART,
@@ -105,7 +105,7 @@ def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: flo
     if not state.law.convex:
         return math.inf
     if state.plain_bonus:
-        return 1.0 / math.sqrt(2.0 * level * pulls) if level > 0.0 else math.inf
+        return unit(state.law) / math.sqrt(2.0 * level * pulls) if level > 0.0 else math.inf
     spread = variance(state.law, value)
     if spread <= 0.0:
         return 0.0

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import kernel
+from clusterbandits.families.law import unit
 from clusterbandits.policies.scores import MONOTONE, ScorePolicy
 
 if TYPE_CHECKING:
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 
 
 @kernel
-def score(_state: ScoreState, _arm: int, pulls: int, total: float, n: int) -> float:
-    """Return m + √(2 log n / t)."""
-    return total / pulls + math.sqrt(2.0 * math.log(n) / pulls)
+def score(state: ScoreState, _arm: int, pulls: int, total: float, n: int) -> float:
+    """Return m + u √(2 log n / t), with u the unit of rewards."""
+    return total / pulls + unit(state.law) * math.sqrt(2.0 * math.log(n) / pulls)
 
 
 class UCB1(ScorePolicy):
@@ -23,7 +24,8 @@ class UCB1(ScorePolicy):
 
     .. math:: v_k(n) = m_k + \sqrt{2 \log n / t_k}
 
-    with t pulls and mean m of arm k. The bonus is made for rewards from 0 to 1.
+    with t pulls and mean m of arm k. The bonus is made for rewards from 0 to 1, and is multiplied by
+    high − low for bounded ones.
 
     Examples
     --------

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import kernel
+from clusterbandits.families.law import unit
 from clusterbandits.policies.tlp_mean import pooled_mean
 from clusterbandits.policies.two_level import TwoLevelPolicy
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @kernel
-def score(_state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
-    """Return m + √(2 f / t)."""
-    return mean + math.sqrt(2.0 * level / pulls)
+def score(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
+    """Return m + u √(2 f / t), with u the unit of rewards."""
+    return mean + unit(state.law) * math.sqrt(2.0 * level / pulls)
 
 
 class UCBC(TwoLevelPolicy):
@@ -25,7 +26,8 @@ class UCBC(TwoLevelPolicy):
     .. math:: S_c / N_c + \sqrt{2 \log n / N_c}, \quad \text{then} \quad
               m_k + \sqrt{2 \log N_c / t_k}
 
-    with N_c pulls and total S_c of cluster c. The bonus is made for rewards from 0 to 1.
+    with N_c pulls and total S_c of cluster c. The bonus is made for rewards from 0 to 1, and is multiplied by
+    high − low for bounded ones.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel, separate_kernel
-from clusterbandits.families.law import Law, divergence
+from clusterbandits.families.law import Law, divergence, unit
 from clusterbandits.policies.protocol import FOREVER
 
 if TYPE_CHECKING:
@@ -135,12 +135,14 @@ def _penalty(law: Law, pulls: int, total: float) -> float:
     """Return by how much the likelihood of the best mean may exceed that of the mixture."""
     if not law.beta_likelihood:
         return 3.0 * math.log(1.0 + math.log(pulls))
-    failures, share = pulls - total, total / pulls
+    # Bounded rewards count in part; a sum of many may be beyond its ends by rounding.
+    successes = min(max((total - law.lowest * pulls) / unit(law), 0.0), float(pulls))
+    failures, share = pulls - successes, successes / pulls
     entropy = 0.0
     # The smallest totals have a share of 0.
     if share > 0.0 and failures > 0.0:
-        entropy = -(total * math.log(share) + failures * math.log(failures / pulls))
-    mixture = math.lgamma(pulls + 2.0) - math.lgamma(total + 1.0) - math.lgamma(failures + 1.0)
+        entropy = -(successes * math.log(share) + failures * math.log(failures / pulls))
+    mixture = math.lgamma(pulls + 2.0) - math.lgamma(successes + 1.0) - math.lgamma(failures + 1.0)
     return max(mixture - entropy, 0.0)
 
 

@@ -18,7 +18,7 @@ from clusterbandits.serial import number_text
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.group_advice import may_be_best
 from clusterbandits.studies.history import TABLES
-from clusterbandits.studies.safe_widths import lower_bounds, upper_bounds
+from clusterbandits.studies.mean_bounds import lower_bounds, upper_bounds
 from clusterbandits.tables import plain
 from clusterbandits.validate import invalid
 from clusterbandits.wording import is_text

@@ -141,7 +141,7 @@ def candidate_table(advice: Advice) -> Table:
     rates = {"lower bound": bound.lower, "Clus-UCB": bound.clus_ucb, "classical": bound.classical}
     told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
     notes = (
-        f"with history: begun with these trials, in {count_text(worlds, 'plausible world')}, one run each, or "
+        f"with history: begun with these trials, in {count_text(worlds, 'plausible world')}, or "
         f"in {first} for policies without a score, which were clearly worse. without: begun with nothing, in "
         f"{first} worlds. ±: standard error. 95 %: quantile over worlds.",
         f"score: the mean, and {TAIL_WEIGHT:g} of the way to the 95 % quantile. The least one is taken, or "

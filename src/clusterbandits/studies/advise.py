@@ -167,7 +167,7 @@ def advise(
     >>> advice.widths
     {'red': 0.0274, 'blue': 0.0367}
     """
-    history = read_history(table, "advise")
+    history = read_history(table, "advise", family="bernoulli")
     level = as_float(confidence)
     if not 0.5 <= level <= 0.9999:
         raise invalid("confidence", "advise", "a number from 0.5 to 0.9999", confidence)

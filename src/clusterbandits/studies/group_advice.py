@@ -10,13 +10,8 @@ import numpy as np
 
 from clusterbandits.bounds import regret_bound
 from clusterbandits.instance import Instance
-from clusterbandits.studies.safe_widths import (
-    lower_bounds,
-    own_risk,
-    rounded_up,
-    span_bound,
-    upper_bounds,
-)
+from clusterbandits.studies.mean_bounds import lower_bounds, upper_bounds
+from clusterbandits.studies.safe_widths import own_risk, rounded_up, span_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

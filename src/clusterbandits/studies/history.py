@@ -1,4 +1,4 @@
-"""Histories: trials and successes of every arm and its group, from tables of users or bundled ones."""
+"""Histories: trials and rewards of every arm and its group, from tables of users or bundled ones."""
 
 from __future__ import annotations
 
@@ -7,36 +7,31 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from clusterbandits.clusters import Clusters
+from clusterbandits.distributions import Empirical
+from clusterbandits.families import Bernoulli, Bounded, as_family
 from clusterbandits.instance import Instance
-from clusterbandits.limits import MOST_ROUNDS, MOST_TABLE_ARMS
 from clusterbandits.partition import Partition
 from clusterbandits.simulation.statistics import count_text
-from clusterbandits.studies.columns import Column, Source
-from clusterbandits.studies.safe_widths import safe_widths
+from clusterbandits.studies.columns import Source
+from clusterbandits.studies.history_rows import COLUMNS, read_rows
+from clusterbandits.studies.mean_bounds import Sums
+from clusterbandits.studies.safe_widths import CONFIDENCE, safe_widths
 from clusterbandits.tables import Table
-from clusterbandits.validate import Described, choice, invalid
+from clusterbandits.validate import Described, between, choice, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from clusterbandits.families import Family
     from clusterbandits.partition import Label
-    from clusterbandits.studies.columns import Batch
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-_COLUMNS = (
-    Column("arm", "text"),
-    Column("group", "text", also=("cluster",)),
-    Column("trials", "number", required=False, also=("pulls",)),
-    Column("successes", "number", required=False),
-    Column("reward", "number", required=False, also=("success", "click", "outcome")),
-)
 #: The name of every bundled table, and what it holds; sources and licences are in ``data/README.md``.
 TABLES: Mapping[str, str] = {
     "flights-by-origin": "punctual flights from New York in 2013: airline and airport, grouped by airline",
@@ -52,14 +47,21 @@ _FILES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History:
-    """How often every arm was tried and how often it succeeded; prints as a table. Made by ``read_history``.
+    """How often every arm was tried and what it paid; prints as a table. Made by ``read_history``.
 
     Trials are taken to be independent, and their number not to depend on what they paid.
     """
 
     partition: Partition
+    #: Bernoulli for rewards 0 or 1, else Bounded.
+    family: Bernoulli | Bounded
+    #: The number of rewards of every arm, and their sum.
     trials: Ints
-    successes: Ints
+    totals: Floats
+    #: The sums of squared rewards; None where the table does not say.
+    squares: Floats | None = None
+    #: The rewards of every arm in the order of the table; None for rewards 0 or 1, and without events.
+    rewards: tuple[Floats, ...] | None = None
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -72,19 +74,46 @@ class History:
         return self.partition.clusters
 
     @property
+    def successes(self) -> Ints:
+        """The number of rewards 1 of every arm, for rewards 0 or 1."""
+        if not isinstance(self.family, Bernoulli):
+            raise invalid("family", "History.successes", "bernoulli, or 'totals' be used", self.family.spec)
+        return self.totals.astype(np.int64)
+
+    @property
     def means(self) -> Floats:
-        """The share of successes of every arm, NaN where it was never tried."""
+        """The mean reward of every arm, NaN where it was never tried."""
         means = np.full(self.trials.size, np.nan)
-        np.divide(self.successes, self.trials, out=means, where=self.trials > 0)
+        np.divide(self.totals, self.trials, out=means, where=self.trials > 0)
         return means
 
+    def intervals(self, confidence: float = CONFIDENCE) -> Floats:
+        """Return a confidence interval for the mean of every arm, ``[arm, (low, high)]``.
+
+        Each holds its mean with this confidence at least, for any number of trials and however skewed the
+        rewards are; see ``studies/mean_bounds.py``.
+
+        Examples
+        --------
+        >>> rows = {"arm": ["a"], "group": ["x"], "trials": [400], "total": [600], "squares": [12_000]}
+        >>> read_history(rows, family="bounded:low=0,high=50").intervals().round(2).tolist()
+        [[0.56, 3.12]]
+        """
+        risk = (1.0 - between("confidence", "History.intervals", confidence, 0.5, 0.9999)) / 2.0
+        sums = self._sums(slice(None))
+        return np.stack([sums.lower(risk), sums.upper(risk)], axis=1)
+
     def instance(self) -> Instance:
-        """Return the problem in which every mean is successes / trials; all arms must have been tried."""
+        """Return the problem in which every mean is that of the table; all arms must have been tried.
+
+        Where the table has one row per event, rewards that are not 0 or 1 are drawn from its rows.
+        """
         untried = np.flatnonzero(self.trials == 0)
         if untried.size:
             given = Described(f"none of {self.arms[untried[0]]!r}")
             raise invalid("trials", "History.instance", "at least 1 of every arm", given)
-        return Instance(self.means, labels=self.partition)
+        arms = self.means if self.rewards is None else [Empirical(values) for values in self.rewards]
+        return Instance(arms, labels=self.partition, family=self.family)
 
     def clusters(self, widths: object = None) -> Clusters:
         """Return the groups as what a learner is told.
@@ -94,36 +123,50 @@ class History:
         widths
             As for ``Clusters``; by default widths that are all wide enough with a confidence of 95 %.
         """
-        return Clusters(self.partition, safe_widths(self.counts()) if widths is None else widths)
+        return Clusters(self.partition, safe_widths(self.sums()) if widths is None else widths)
+
+    def sums(self) -> list[Sums]:
+        """Return what was observed of the arms of every group, for bounds of their means."""
+        return [self._sums(part) for part in self.partition.members]
+
+    def _sums(self, arms: Any) -> Sums:
+        squares = None if self.squares is None else self.squares[arms]
+        return Sums(self.family, self.trials[arms].astype(float), self.totals[arms], squares)
 
     def counts(self) -> list[tuple[Floats, Floats]]:
         """Return trials and successes of the arms of every group."""
         trials, successes = self.trials.astype(float), self.successes.astype(float)
         return [(trials[part], successes[part]) for part in self.partition.members]
 
-    def told(self) -> Iterator[tuple[Label, int, int]]:
-        """Return arm, trials and successes of all that was tried, for a policy to be told."""
-        rows = zip(self.arms, self.trials.tolist(), self.successes.tolist(), strict=True)
+    def told(self) -> Iterator[tuple[Label, int, float]]:
+        """Return arm, trials and total of all that was tried, for a policy to be told."""
+        rows = zip(self.arms, self.trials.tolist(), self.totals.tolist(), strict=True)
         return (row for row in rows if row[1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: a list for every column of a table that ``read_history`` reads."""
+        if isinstance(self.family, Bernoulli):
+            paid: dict[str, Any] = {"successes": self.successes.tolist()}
+        else:
+            squares = {} if self.squares is None else {"squares": self.squares.tolist()}
+            paid = {"total": self.totals.tolist(), **squares}
         return {
             "arm": list(self.arms),
             "group": list(self.partition.cluster_names),
             "trials": self.trials.tolist(),
-            "successes": self.successes.tolist(),
+            **paid,
         }
 
     def table(self) -> Table:
         """Return a row for every arm."""
-        shares = [None if np.isnan(mean) else mean for mean in self.means.tolist()]
-        columns = [*self.to_dict().values(), shares]
-        return Table(("arm", "group", "trials", "successes", "mean"), tuple(zip(*columns, strict=True)))
+        columns = {name: column for name, column in self.to_dict().items() if name != "squares"}
+        columns["mean"] = [None if np.isnan(mean) else mean for mean in self.means.tolist()]
+        return Table(tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
     def __repr__(self) -> str:
         where = f"{count_text(len(self.arms), 'arm')} in {count_text(len(self.groups), 'group')}"
-        return f"<History: {where}, {count_text(int(self.trials.sum()), 'trial')}>"
+        law = "" if isinstance(self.family, Bernoulli) else f", {self.family.spec}"
+        return f"<History: {where}, {count_text(int(self.trials.sum()), 'trial')}{law}>"
 
     def __str__(self) -> str:
         return self.table().text()
@@ -132,17 +175,25 @@ class History:
         return self.table().html()
 
 
-def read_history(table: object, owner: str = "read_history") -> History:
-    """Read a table of trials and successes: one row per arm, or one row per event.
+def read_history(
+    table: object, owner: str = "read_history", *, family: Family | str | None = None
+) -> History:
+    """Read a table of trials and rewards: one row per arm, or one row per event.
 
     Parameters
     ----------
     table
-        The path of a CSV file, a frame, a mapping from columns to lists, or a list of mappings. A row per
-        arm has the columns arm, group (or cluster), trials (or pulls) and successes; a row per event has
-        arm, group and reward (or success, click, outcome), which is 0 or 1. Other columns are ignored.
+        The path of a CSV file, a frame, a mapping from columns to lists, or a list of mappings, with the
+        columns arm and group (or cluster). Rewards 0 or 1: a row per arm has trials (or pulls) and
+        successes; a row per event has reward (or success, click, outcome). Other rewards, with ``family``: a
+        row per arm has trials, total (or sum, revenue) and perhaps squares (the sum of the squared rewards,
+        which makes intervals narrower); a row per event has revenue (or amount) or reward. Other columns are
+        ignored.
     owner
         The function that errors name.
+    family
+        ``"bernoulli"`` for rewards 0 or 1, the default, or the bounds of other rewards, as in
+        ``"bounded:low=0,high=50"``: what is possible, which is more than what was observed.
 
     Examples
     --------
@@ -155,100 +206,22 @@ def read_history(table: object, owner: str = "read_history") -> History:
     ───  ─────  ──────  ─────────  ─────
     a    1           2          1    0.5
     b    1           1          1  1.000
+    >>> visits = {"arm": ["a", "b", "a"], "group": [1, 1, 1], "revenue": [0, 12.5, 30]}
+    >>> history = read_history(visits, family="bounded:low=0,high=50")
+    >>> history.means.tolist(), history.clusters().widths
+    ([15.0, 12.5], (49.8,))
     """
+    law = Bernoulli() if family is None else as_family(family, owner)
+    if not isinstance(law, Bernoulli | Bounded):
+        raise invalid("family", owner, "'bernoulli' or 'bounded:low=L,high=H' for a table", law.spec)
     if isinstance(table, History):
+        if family is not None and table.family != law:
+            given = Described(f"one of {table.family.spec} rewards")
+            raise invalid("table", owner, f"a history of {law.spec} rewards", given)
         return table
-    source = Source(table, _COLUMNS, owner=owner)
-    counted = {"trials", "successes"} & source.columns
-    if "reward" in source.columns and counted:
-        allowed = "have either 'trials' and 'successes', or 'reward'"
-        raise source.refuse(allowed, " and ".join(f"'{name}'" for name in sorted(counted | {"reward"})))
-    if "reward" not in source.columns and len(counted) < 2:
-        allowed = "have the columns 'trials' and 'successes' (one row an arm) or 'reward' (one row an event)"
-        raise source.refuse(allowed, f"'{counted.pop()}' alone" if counted else "none of them")
-    ledger = _Ledger(source)
-    for batch in source:
-        (ledger.add_events if "reward" in source.columns else ledger.add_counts)(batch)
-    return ledger.history()
-
-
-class _Ledger:
-    """Counts as they are read."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._number: dict[str, int] = {}
-        self._group: list[str] = []
-        self._row: list[int] = []
-        self._trials = np.zeros(MOST_TABLE_ARMS, dtype=np.int64)
-        self._successes = np.zeros(MOST_TABLE_ARMS, dtype=np.int64)
-
-    def add_counts(self, batch: Batch) -> None:
-        trials = self._whole(batch, "trials")
-        successes = self._whole(batch, "successes")
-        over = np.flatnonzero(successes > trials)
-        if over.size:
-            k = int(over[0])
-            given = Described(f"{successes[k]} of {trials[k]} trials")
-            raise self._source.refuse_row(batch.first + k, "successes", "at most the trials", given)
-        both = zip(batch.text("arm").to_pylist(), batch.text("group").to_pylist(), strict=True)
-        for k, (arm, group) in enumerate(both):
-            if arm in self._number:
-                rows = f"{arm!r} in rows {self._row[self._number[arm]]} and {batch.first + k}"
-                raise self._source.refuse("have every arm once, in one row", rows)
-            number = self._new(arm, group, batch.first + k)
-            self._trials[number], self._successes[number] = trials[k], successes[k]
-
-    def add_events(self, batch: Batch) -> None:
-        rewards = batch.numbers("reward")
-        wrong = np.flatnonzero((rewards != 0) & (rewards != 1))
-        if wrong.size:
-            k = int(wrong[0])
-            raise self._source.refuse_row(batch.first + k, "reward", "0 or 1", Described(f"{rewards[k]:g}"))
-        arms, groups = (pc.dictionary_encode(batch.text(name)) for name in ("arm", "group"))
-        codes = arms.indices.to_numpy().astype(np.int64)
-        pairs = codes * len(groups.dictionary) + groups.indices.to_numpy()
-        _, firsts = np.unique(pairs, return_index=True)
-        names, called = arms.dictionary.to_pylist(), groups.dictionary.to_pylist()
-        for k in np.sort(firsts).tolist():
-            arm, group = names[codes[k]], called[groups.indices[k].as_py()]
-            number = self._number.get(arm)
-            if number is None:
-                self._new(arm, group, batch.first + k)
-            elif self._group[number] != group:
-                given = f"{arm!r} in {self._group[number]!r} and, in row {batch.first + k}, in {group!r}"
-                raise self._source.refuse("have every arm in one group", given)
-        numbers = np.array([self._number[name] for name in names])[codes]
-        self._trials += np.bincount(numbers, minlength=MOST_TABLE_ARMS)
-        self._successes += np.bincount(numbers, rewards, minlength=MOST_TABLE_ARMS).astype(np.int64)
-
-    def history(self) -> History:
-        if not self._number:
-            raise self._source.refuse("have at least one row", "none")
-        arms, size = tuple(self._number), len(self._number)
-        counts = self._trials[:size].copy(), self._successes[:size].copy()
-        if int(counts[0].sum()) > MOST_ROUNDS:
-            raise self._source.refuse(f"have at most {MOST_ROUNDS:g} trials in all", f"{counts[0].sum():g}")
-        for values in counts:
-            values.setflags(write=False)
-        return History(Partition.of_labels(self._group, arms, "History"), *counts)
-
-    def _new(self, arm: str, group: str, row: int) -> int:
-        if len(self._number) == MOST_TABLE_ARMS:
-            raise self._source.refuse(f"have at most {MOST_TABLE_ARMS:,} arms", f"one more in row {row}")
-        self._number[arm] = len(self._group)
-        self._group.append(group)
-        self._row.append(row)
-        return self._number[arm]
-
-    def _whole(self, batch: Batch, name: str) -> Ints:
-        values = batch.numbers(name)
-        wrong = np.flatnonzero((values < 0) | (values > MOST_ROUNDS) | (values != np.floor(values)))
-        if wrong.size:
-            k = int(wrong[0])
-            allowed, given = "a whole number, 0 or more,", Described(f"{values[k]:g}")
-            raise self._source.refuse_row(batch.first + k, name, allowed, given)
-        return values.astype(np.int64)
+    found = read_rows(Source(table, COLUMNS, owner=owner), law, hint=family is None)
+    partition = Partition.of_labels(found.groups, found.arms, "History")
+    return History(partition, law, found.trials, found.totals, found.squares, found.rewards)
 
 
 def table_instance(name: str) -> Instance:

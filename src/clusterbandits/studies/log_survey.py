@@ -106,9 +106,10 @@ class Survey:
     #: What each arm pays, and the standard error of that; NaN for an arm shown once.
     means: Floats
     errors: Floats
-    #: What the log's own choices earned a row, and the standard error.
+    #: What the log's own choices earned per row, the standard error, and the skewness of one row's reward.
     mean: float
     error: float
+    skewness: float
     #: The smallest propensity of each arm; None where there are none.
     least: Floats | None
     #: Σ 1/p and Σ 1/p² of each arm.
@@ -156,7 +157,8 @@ class _Reading:
         self._least = np.zeros(0)
         self._group_of = np.zeros(0, dtype=np.int64)
         self._origin = 0.0
-        self._earned = np.zeros(2)
+        #: Σ r, Σ r² and Σ r³, with rewards counted from the log's first.
+        self._earned = np.zeros(3)
         self.rows = 0
 
     def take(self, batch: Batch) -> None:
@@ -175,17 +177,23 @@ class _Reading:
         parts = (None, weights, squares, weights * paid, squares * paid, squares * paid * paid)
         for place, part in enumerate(parts):
             self._sums[place] += np.bincount(arms, part, minlength=len(self._arms))
-        self._earned += paid.sum(), (paid * paid).sum()
+        self._earned += paid.sum(), (paid * paid).sum(), (paid * paid * paid).sum()
         self.rows += arms.size
 
     def _rewards(self, batch: Batch) -> Floats:
         rewards = batch.numbers("reward")
         wrong = np.flatnonzero(~self._family.supports(rewards, 1))
         if wrong.size:
-            allowed = f"{self._family.support}, for {self._family.name} rewards,"
-            place = int(wrong[0])
-            raise self._source.refuse_row(batch.first + place, "reward", allowed, rewards[place])
+            raise self._source.refuse(
+                self._allowed(), f"{rewards[wrong[0]]:g} in row {batch.first + wrong[0]}"
+            )
         return rewards
+
+    def _allowed(self) -> str:
+        """Return which rewards the family allows, and how to allow others."""
+        known = f"have {self._family.support} in its column 'reward', for {self._family.name} rewards"
+        other = ", or be read with other bounds (--low 0 --high 50, in Python family='bounded:low=0,high=50')"
+        return known + other * (self._family.highest < math.inf)
 
     def _make_room(self) -> None:
         new = len(self._arms) - self._least.size
@@ -228,8 +236,9 @@ class _Reading:
         spread = np.maximum(w2r2 - 2.0 * means * w2r + means * means * w2, 0.0)
         factor = np.full(counts.size, math.nan)
         np.divide(counts, counts - 1.0, out=factor, where=counts > 1.0)
-        mean = self._earned[0] / self.rows
-        variance = max(self._earned[1] / self.rows - mean * mean, 0.0)
+        mean, square, cube = self._earned / self.rows
+        variance = max(square - mean * mean, 0.0)
+        third = cube - 3.0 * mean * variance - mean * mean * mean
         names = self._groups.names
         return Survey(
             rows=self.rows,
@@ -240,6 +249,7 @@ class _Reading:
             errors=np.sqrt(spread * factor) / w,
             mean=float(self._origin + mean),
             error=math.sqrt(variance / self.rows),
+            skewness=float(third / variance**1.5) if variance > 0.0 else 0.0,
             least=self._least if self._weighed else None,
             weights=w.copy(),
             squared_weights=w2.copy(),

@@ -74,7 +74,8 @@ def replay(
     confidence
         The level of the confidence intervals.
     family
-        The reward family.
+        The reward family: ``"bernoulli"`` for rewards 0 or 1, ``"bounded:low=0,high=50"`` for others between
+        known bounds, such as revenue. Widths are then in the unit of the rewards.
     progress
         Called after every batch with a ``ReplayProgress``.
     start

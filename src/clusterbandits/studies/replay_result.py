@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-#: Episodes of fewer rounds an arm say little of what a policy learns.
+#: Episodes of fewer rounds per arm say little of what a policy learns.
 _ROUNDS_AN_ARM = 20
+#: The skewness of the mean reward of an episode from which on Student's interval is too short.
+_MOST_SKEWNESS = 1.0
 
 
 class Interval(NamedTuple):
@@ -151,6 +153,10 @@ class ReplayResult:
             },
         }
 
+    def _skewness(self) -> float:
+        """Return the skewness of the mean reward of an episode, as if its rows were drawn from the log."""
+        return self.log.skewness / math.sqrt(self.rounds)
+
     def _summary(self, label: str) -> dict[str, Any]:
         return {
             "reward": self.value(label)._asdict(),
@@ -190,6 +196,12 @@ class ReplayResult:
             )
         if self.start_trials:
             notes.insert(0, after_history(self.start_trials, "episode"))
+        if abs(self._skewness()) > _MOST_SKEWNESS:
+            rounds = math.ceil((log.skewness / _MOST_SKEWNESS) ** 2)
+            notes.append(
+                f"Rewards are rare or skewed (skewness {self._skewness():.2g} of the mean of an episode), so "
+                f"that the intervals are too short. Use episodes of {rounds:,} rounds or more."
+            )
         if len(self.labels) > 1:
             notes.insert(0, f"more: than {self.labels[0]}, compared episode by episode.")
         notes += [note for note in map(self._doubts, self.labels) if note]

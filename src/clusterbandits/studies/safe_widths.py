@@ -12,7 +12,9 @@ For the c at which that is δ, :math:`UV > c` but for a chance of δ, and then
 .. math::
     p_i - p_j \le \max_{c \le t \le 1} \left[ \mathrm{up}_i(t) - \mathrm{low}_j(c / t) \right]
 
-with the one-sided bounds of Clopper and Pearson. The largest of that over all pairs is the safe width.
+with the one-sided bounds of Clopper and Pearson. The largest of that over all pairs is the safe width. Only
+that U and V are at least as large as uniform numbers is used, so other bounds that hold at every level t do
+as well: those of ``mean_bounds`` for rewards of any distribution between two bounds.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betaincinv
+
+from clusterbandits.families import Bernoulli
+from clusterbandits.studies.mean_bounds import Sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +43,7 @@ _DIGITS = 3
 
 
 def safe_widths(
-    groups: Iterable[tuple[ArrayLike, ArrayLike]], confidence: float = CONFIDENCE
+    groups: Iterable[Sums | tuple[ArrayLike, ArrayLike]], confidence: float = CONFIDENCE
 ) -> tuple[float, ...]:
     """Return a width for every group that is at least its span; all are, but for a chance of 1 - confidence.
 
@@ -48,7 +52,8 @@ def safe_widths(
     Parameters
     ----------
     groups
-        Trials and successes of the arms of every group; all arms are independent.
+        What was observed of the arms of every group, or their trials and successes; all arms are
+        independent.
     confidence
         The chance that every width is wide enough, whatever the means are.
 
@@ -57,10 +62,9 @@ def safe_widths(
     >>> safe_widths([([1000, 1000], [400, 430]), ([50, 50], [20, 21]), ([10], [3])])
     (0.079, 0.25, 0.0)
     """
-    parts = [(np.asarray(n, dtype=float), np.asarray(x, dtype=float)) for n, x in groups]
-    several = sum(n.size > 1 for n, _ in parts)
-    risk = own_risk(confidence, several)
-    return tuple(rounded_up(span_bound(n, x, risk)) for n, x in parts)
+    parts = [group if isinstance(group, Sums) else _successes(*group) for group in groups]
+    risk = own_risk(confidence, sum(sums.trials.size > 1 for sums in parts))
+    return tuple(rounded_up(widest_span(sums, risk)) for sums in parts)
 
 
 def own_risk(confidence: float, groups: int) -> float:
@@ -83,14 +87,22 @@ def span_bound(trials: ArrayLike, successes: ArrayLike, risk: float) -> float:
     >>> span_bound([1000, 1000], [400, 430], 0.05)
     0.0722...
     """
-    n, x = np.asarray(trials, dtype=float), np.asarray(successes, dtype=float)
-    if n.size < 2:
+    return widest_span(_successes(trials, successes), risk)
+
+
+def widest_span(sums: Sums, risk: float) -> float:
+    """Return ``span_bound`` for arms with rewards of any kind, in the unit of the rewards."""
+    if sums.trials.size < 2:
         return 0.0
     product = fisher_product(risk)
     splits = np.exp(np.linspace(math.log(product), 0.0, _CELLS + 1))
-    highs = upper_bounds(n, x, splits[:-1, None])
-    lows = lower_bounds(n, x, (product / splits[1:])[:, None])
-    return min(1.0, float(_widest_pair(highs, lows).max()))
+    highs = sums.upper(splits[:-1, None])
+    lows = sums.lower((product / splits[1:])[:, None])
+    return min(sums.family.high - sums.family.low, float(_widest_pair(highs, lows).max()))
+
+
+def _successes(trials: ArrayLike, successes: ArrayLike) -> Sums:
+    return Sums(Bernoulli(), np.asarray(trials, dtype=float), np.asarray(successes, dtype=float))
 
 
 @functools.lru_cache(maxsize=64)
@@ -104,20 +116,6 @@ def fisher_product(risk: float) -> float:
     """
     logarithm = brentq(lambda y: y + math.log1p(-y) - math.log(risk), 4 * math.log(risk) - 8, 0.0, xtol=1e-13)
     return math.exp(float(logarithm))
-
-
-def upper_bounds(trials: Floats, successes: Floats, risk: Floats | float) -> Floats:
-    """Return means that are exceeded with a chance of ``risk`` at most (Clopper and Pearson)."""
-    failures = trials - successes
-    # The mean of failures from below: a tail of 1e-12 keeps its digits there.
-    safe = np.where(failures > 0, failures, 1.0)
-    return np.where(failures > 0, 1.0 - betaincinv(safe, successes + 1.0, risk), 1.0)
-
-
-def lower_bounds(trials: Floats, successes: Floats, risk: Floats | float) -> Floats:
-    """Return means that are undercut with a chance of ``risk`` at most (Clopper and Pearson)."""
-    safe = np.where(successes > 0, successes, 1.0)
-    return np.where(successes > 0, betaincinv(safe, trials - successes + 1.0, risk), 0.0)
 
 
 def _widest_pair(highs: Floats, lows: Floats) -> Floats:

@@ -157,7 +157,7 @@ def _room_to_rise(state: IndexState, arm: int, w: float, lead: float, mates_slop
 def _price(law: Law, mean: float, w: float) -> tuple[float, float]:
     """Return h, the evidence against w that a reward of 0 adds, and Δθ, what a unit of reward takes off."""
     apart = divergence(law, mean, w, w - mean)
-    if mean == 0.0:
+    if mean <= law.lowest:
         return apart, 0.0
     tilt = natural_gap(law, mean, w, w - mean)
     return apart + mean * tilt, tilt

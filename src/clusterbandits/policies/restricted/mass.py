@@ -16,7 +16,7 @@ import numpy as np
 
 from clusterbandits.compiled import inner_kernel, kernel, separate_kernel
 from clusterbandits.families.calculus import slope
-from clusterbandits.families.law import variance
+from clusterbandits.families.law import unit, variance
 from clusterbandits.families.posterior import Density, log_density
 from clusterbandits.families.stream import Stream, uniform
 
@@ -118,16 +118,16 @@ def log_mass(of: Density, low: float, high: float) -> float:
 
 @kernel
 def _is_rough(of: Density) -> tuple[bool, bool]:
-    """Tell whether the density is no polynomial near 0, and near 1: panels must then shrink towards them.
+    """Tell whether the density is no polynomial near the ends: panels must then shrink towards them.
 
     Where the variance vanishes at an end of the domain, the density is a power of the distance from it. Where
     it is not log-concave besides, it has a pole beyond that end.
     """
-    total = of.force * of.mode
-    at_0 = variance(of.law, of.law.lowest) == 0.0
-    at_1 = variance(of.law, of.law.highest) == 0.0
+    total = of.force * ((of.mode - of.law.lowest) / unit(of.law))
+    at_low = variance(of.law, of.law.lowest) == 0.0
+    at_high = variance(of.law, of.law.highest) == 0.0
     has_pole = not of.law.convex and total > 0.0
-    return at_0 and (has_pole or _is_fraction(total)), at_1 and _is_fraction(of.force - total)
+    return at_low and (has_pole or _is_fraction(total)), at_high and _is_fraction(of.force - total)
 
 
 @inner_kernel
@@ -139,15 +139,16 @@ def _is_fraction(power: float) -> bool:
 def _outwards(part: Part, start: float, end: float, step: float, top: float) -> float:
     """Return ∫ exp(log density − top), never negative, from start towards end, step by growing step."""
     mass, u = 0.0, start
-    rough_at_0, rough_at_1 = _is_rough(part.of)
+    low, high = part.of.law.lowest, part.of.law.highest
+    rough_at_low, rough_at_high = _is_rough(part.of)
     for _ in range(_MOST_PANELS):
         if u == end:
             break
         v = u + step
-        if rough_at_0:
-            v = min(max(v, u / _GRADE), u * _GRADE)
-        if rough_at_1:
-            v = 1.0 - min(max(1.0 - v, (1.0 - u) / _GRADE), (1.0 - u) * _GRADE)
+        if rough_at_low:
+            v = low + min(max(v - low, (u - low) / _GRADE), (u - low) * _GRADE)
+        if rough_at_high:
+            v = high - min(max(high - v, (high - u) / _GRADE), (high - u) * _GRADE)
         if (step > 0.0) == (v > end) or v == u:
             v = end
         centre, half, panel = 0.5 * (u + v), 0.5 * abs(v - u), 0.0
