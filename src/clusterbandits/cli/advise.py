@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.common import Json, Seed, Workers, interruptible, show
+from clusterbandits.cli.common import High, Json, Low, Seed, Workers, interruptible, reward_family, show
 
 
 def advise(
@@ -14,9 +14,12 @@ def advise(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A CSV file: arm, group, trials, successes; or arm, group, reward, one row per event.",
+            help="A CSV file: arm, group, trials, successes; or arm, group, reward, one row per event. "
+            "Rewards that are not 0 or 1 need --high.",
         ),
     ],
+    low: Low = None,
+    high: High = None,
     horizon: Annotated[float, typer.Option(help="Number of rounds ahead.")] = 1e5,
     confidence: Annotated[float, typer.Option(help="Confidence that all widths are wide enough.")] = 0.95,
     worlds: Annotated[
@@ -53,6 +56,7 @@ def advise(
     with interruptible("nothing was written."), progress_bar() as listener:
         found = ask(
             history,
+            family=None if low is None and high is None else reward_family(None, low, high),
             horizon=horizon,
             confidence=confidence,
             worlds=worlds,
@@ -71,4 +75,4 @@ def advise(
         with whole_file(study) as unfinished:
             unfinished.write_text(study_text(found, Path(history), study), encoding="utf-8")
         show(f"Wrote {study}. Next: clusterbandits run {shlex.quote(str(study))}", err=True)
-    show(to_json(found.to_dict(), indent=2) if json else found)
+    show(to_json(found.to_dict(history), indent=2) if json else found.text(history))

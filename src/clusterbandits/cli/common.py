@@ -92,13 +92,14 @@ def show(result: object, *, err: bool = False) -> None:
         print("\n".join(map(escaped, lines)), file=sys.stderr if err else sys.stdout)
 
 
-def past(file: str | None, owner: str) -> History | None:
-    """Return the history in a file of past trials, or None without a file."""
+def past(file: str | None, owner: str, family: str | None = None) -> History | None:
+    """Return the history in a file of past trials, of bounded rewards if that is the family; else None."""
     if file is None:
         return None
     from clusterbandits.studies.history import read_history
 
-    return read_history(file, owner)
+    bounded = family if family is not None and family.startswith("bounded") else None
+    return read_history(file, owner, family=bounded)
 
 
 @contextlib.contextmanager

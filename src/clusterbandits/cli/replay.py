@@ -55,7 +55,7 @@ def replay(
     from clusterbandits.serial import to_json
     from clusterbandits.studies.replay import replay as run
 
-    known = past(start, "replay")
+    known = past(start, "replay", reward_family(family, low, high))
     with interruptible("nothing is kept of a replay that is not finished."), replay_bar() as listener:
         result = run(
             log,

@@ -64,7 +64,7 @@ def simulate(
 
         check_picture_file(plot, "plot", "simulate")
     bound = regret_bound(stated.instance, stated.clusters)
-    known = past(start, "simulate")
+    known = past(start, "simulate", family)
     interrupted = None
     try:
         with executor_at(dask, workers) as executor, progress_bar() as listener:

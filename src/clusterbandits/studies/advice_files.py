@@ -18,7 +18,6 @@ from clusterbandits.serial import number_text
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.group_advice import may_be_best
 from clusterbandits.studies.history import TABLES
-from clusterbandits.studies.mean_bounds import lower_bounds, upper_bounds
 from clusterbandits.tables import plain
 from clusterbandits.validate import invalid
 from clusterbandits.wording import is_text
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from clusterbandits.report.picture import Picture
     from clusterbandits.studies.advise import Advice
 
-#: Outside an interval of 95 %, on each side.
-_TAIL = 0.025
+_INTERVAL = 0.95
 _MOST_GROUPS = 40
 _RUNS = 48
 _WIDE = 100
@@ -56,8 +54,7 @@ def save_arms_picture(advice: Advice, file: str | os.PathLike[str]) -> None:
 def drawn_groups(advice: Advice) -> tuple[ArmsGroup, ...]:
     """Return the numbers of the picture: the groups with the best arms first, and their best arms first."""
     history = advice.history
-    trials, successes = history.trials.astype(float), history.successes.astype(float)
-    lows, highs = lower_bounds(trials, successes, _TAIL), upper_bounds(trials, successes, _TAIL)
+    lows, highs = history.intervals(_INTERVAL).T
     hopeful = may_be_best(history, advice.confidence)
     groups = []
     for part, one in zip(history.partition.members, advice.groups, strict=True):

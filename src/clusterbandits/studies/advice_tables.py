@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clusterbandits.families import Bernoulli
 from clusterbandits.policies import POLICIES
 from clusterbandits.simulation.statistics import count_text, difference, plus_minus
 from clusterbandits.studies.candidates import CHAMPION, TAIL_WEIGHT
@@ -24,10 +25,10 @@ _SHOWN_GROUPS = 40
 _SHOWN_NAMES = 8
 
 
-def text(advice: Advice) -> str:
+def text(advice: Advice, table: str | None = None) -> str:
     """Return the recommendation, both tables, and the code that starts the policy."""
     tables = [candidate_table(advice).text(), group_table(advice).text()]
-    return "\n\n".join([recommendation(advice), *tables, f"To start it:\n\n{code(advice)}"])
+    return "\n\n".join([recommendation(advice), *tables, f"To start it:\n\n{code(advice, table)}"])
 
 
 def html(advice: Advice) -> str:
@@ -46,7 +47,8 @@ def code(advice: Advice, table: str | None = None) -> str:
     """Return Python code that starts the recommended policy from the history."""
     kind = POLICIES[advice.recommended]
     source = "table" if table is None else repr(table)
-    lines = ["import clusterbandits as cb", "", f"history = cb.read_history({source})"]
+    family = "" if advice.history.family == Bernoulli() else f", family={advice.history.family.spec!r}"
+    lines = ["import clusterbandits as cb", "", f"history = cb.read_history({source}{family})"]
     widths = ""
     if kind.uses_widths and advice.confidence != CONFIDENCE:
         named = textwrap.wrap(repr(dict(advice.widths)), 70, break_long_words=False)

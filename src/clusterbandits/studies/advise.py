@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clusterbandits.bounds import RegretBound
+    from clusterbandits.families import Family
     from clusterbandits.partition import Label
     from clusterbandits.policies import Policy
     from clusterbandits.simulation.campaign import Listener
@@ -92,12 +93,16 @@ class Advice:
         """Return a row for every policy that was tried."""
         return advice_tables.candidate_table(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+    def text(self, table: str | None = None) -> str:
+        """Return everything for people; ``table`` is the file of the history, for the code at the end."""
+        return advice_tables.text(self, table)
+
+    def to_dict(self, table: str | None = None) -> dict[str, Any]:
+        """Return everything as plain data; ``table`` is the file of the history, for the code in it."""
         return {
             "recommended": self.recommended,
             "reason": self.reason,
-            "code": self.code(),
+            "code": self.code(table),
             "widths": dict(self.widths),
             "confidence": self.confidence,
             "horizon": self.settings.horizon,
@@ -113,7 +118,7 @@ class Advice:
         return f"<Advice: {self.recommended} for {self.history!r}>"
 
     def __str__(self) -> str:
-        return advice_tables.text(self)
+        return self.text()
 
     def _repr_html_(self) -> str:
         return advice_tables.html(self)
@@ -122,6 +127,7 @@ class Advice:
 def advise(
     table: object,
     *,
+    family: Family | str | None = None,
     horizon: float = 1e5,
     confidence: float = CONFIDENCE,
     worlds: int | None = None,
@@ -139,7 +145,10 @@ def advise(
     ----------
     table
         Trials and successes, as for ``read_history``: a CSV file, a frame or columns with one row per arm
-        (arm, group, trials, successes) or one row per event (arm, group, reward).
+        (arm, group, trials, successes) or one row per event (arm, group, reward). Rewards other than 0 or 1
+        need ``family``.
+    family
+        The bounds of rewards that are not 0 or 1, as in ``"bounded:low=0,high=50"``.
     horizon
         The number of rounds ahead.
     confidence
@@ -167,7 +176,7 @@ def advise(
     >>> advice.widths
     {'red': 0.0274, 'blue': 0.0367}
     """
-    history = read_history(table, "advise", family="bernoulli")
+    history = read_history(table, "advise", family=family)
     level = as_float(confidence)
     if not 0.5 <= level <= 0.9999:
         raise invalid("confidence", "advise", "a number from 0.5 to 0.9999", confidence)
@@ -185,8 +194,8 @@ def advise(
     )
     if progress is not None and not callable(progress):
         raise invalid("progress", "advise", "a function of a Progress", progress)
-    estimates = Instance(estimated_means(history), labels=history.partition)
-    clusters = estimates.clusters(safe_widths(history.counts(), level))
+    estimates = Instance(estimated_means(history), labels=history.partition, family=history.family)
+    clusters = estimates.clusters(safe_widths(history.sums(), level))
     bound = regret_bound(estimates, clusters)
     drawn = np.random.SeedSequence(settings.seed, spawn_key=(0,))
     means = plausible_means(history, max(_DRAWS, settings.worlds), np.random.default_rng(drawn))
@@ -197,7 +206,7 @@ def advise(
 
 
 def estimated_means(history: History) -> NDArray[np.float64]:
-    """Return successes / trials; an arm that was never tried is taken to be as good as its group is.
+    """Return the mean rewards; an arm that was never tried is taken to be as good as its group is.
 
     Examples
     --------
@@ -206,9 +215,9 @@ def estimated_means(history: History) -> NDArray[np.float64]:
     [0.4, 0.4]
     """
     means = history.means
-    overall = _share(history.trials, history.successes, 0.5)
+    overall = _pooled(history.trials, history.totals, (history.family.low + history.family.high) / 2)
     for members in history.partition.members:
-        pooled = _share(history.trials[members], history.successes[members], overall)
+        pooled = _pooled(history.trials[members], history.totals[members], overall)
         means[members] = np.where(np.isnan(means[members]), pooled, means[members])
     return means
 
@@ -217,8 +226,8 @@ def _usual_worlds(history: History) -> int:
     return max(_FEWEST_WORLDS, min(_WORLDS, _WORLDS * _MANY_ARMS // len(history.arms)))
 
 
-def _share(trials: NDArray[np.int64], successes: NDArray[np.int64], otherwise: float) -> float:
-    return float(successes.sum() / trials.sum()) if trials.any() else otherwise
+def _pooled(trials: NDArray[np.int64], totals: NDArray[np.float64], otherwise: float) -> float:
+    return float(totals.sum() / trials.sum()) if trials.any() else otherwise
 
 
 def _chances(worlds: NDArray[np.float64], estimates: Instance) -> NDArray[np.float64]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterbandits.instance import Instance
 from clusterbandits.policies import POLICIES
 from clusterbandits.simulation.campaign import Campaign, open_simulation
 from clusterbandits.simulation.executors import workers_of
 from clusterbandits.simulation.plan import Plan
 from clusterbandits.simulation.start import NO_HISTORY, read_start
 from clusterbandits.simulation.statistics import Difference, difference
+from clusterbandits.studies.plausible_worlds import world_instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -145,7 +145,8 @@ class _Trial:
         """Return the regret of every policy in every world, ``[policy, world]``."""
         start = read_start(self.history, self.clusters.arms, "advise") if warm else NO_HISTORY
         rounds = self.settings.horizon + start.trials
-        policies = tuple(POLICIES[name](self.clusters, **_QUIET.get(name, {})) for name in names)
+        family = self.history.family
+        policies = [POLICIES[name](self.clusters, family=family, **_QUIET.get(name, {})) for name in names]
         learners = tuple(one.for_horizon(rounds) for one in policies)
         plans = self._plans(learners, worlds, start)
         simulations = (open_simulation(plan, key=place) for place, plan in enumerate(plans))
@@ -163,7 +164,7 @@ class _Trial:
     def _plans(self, policies: tuple[Policy, ...], worlds: range, start: Start) -> Iterator[Plan]:
         horizon = self.settings.horizon
         for world in worlds:
-            truth = Instance(self.worlds[world], labels=self.clusters.partition)
+            truth = world_instance(self.history, self.worlds[world])
             yield Plan(truth, policies, horizon, 1, self._seeds[world], (horizon,), True, False, start)
 
     def _tell(self, progress: Progress) -> None:

@@ -10,15 +10,16 @@ import numpy as np
 
 from clusterbandits.bounds import regret_bound
 from clusterbandits.instance import Instance
-from clusterbandits.studies.mean_bounds import lower_bounds, upper_bounds
-from clusterbandits.studies.safe_widths import own_risk, rounded_up, span_bound
+from clusterbandits.studies.safe_widths import own_risk, rounded_up, widest_span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clusterbandits.bounds import RegretBound
+    from clusterbandits.families import Family
     from clusterbandits.partition import Label
     from clusterbandits.studies.history import History
+    from clusterbandits.studies.mean_bounds import Sums
 
     Floats = NDArray[np.float64]
 
@@ -78,18 +79,18 @@ def group_advice(
     ``bound`` is that at the estimated means with the safe widths; ``chances`` are the posterior
     probabilities that each group holds the best arm.
     """
-    counts = history.counts()
-    risk = own_risk(confidence, sum(trials.size > 1 for trials, _ in counts))
+    observed = history.sums()
+    risk = own_risk(confidence, sum(sums.trials.size > 1 for sums in observed))
     hopeful = may_be_best(history, confidence)
     found = []
-    for (trials, successes), members, part, chance in zip(
-        counts, history.partition.members, bound.clusters, chances, strict=True
+    for sums, members, part, chance in zip(
+        observed, history.partition.members, bound.clusters, chances, strict=True
     ):
-        verdict, factor = _judge(part.means, bound.best_mean, part.width, (trials, successes), risk)
+        verdict, factor = _judge(part.means, bound.best_mean, part.width, sums, risk)
         one = GroupAdvice(
             name=part.name,
-            arms=trials.size,
-            trials=int(trials.sum()),
+            arms=sums.trials.size,
+            trials=int(sums.trials.sum()),
             span=part.span,
             width=part.width,
             chance=float(chance),
@@ -117,26 +118,23 @@ def may_be_best(history: History, confidence: float) -> NDArray[np.bool_]:
     [False, True]
     """
     risk = (1 - confidence) / 2
-    trials, successes = history.trials.astype(float), history.successes.astype(float)
-    highest_low = lower_bounds(trials, successes, risk / trials.size).max()
-    possible: NDArray[np.bool_] = upper_bounds(trials, successes, risk) >= highest_low
+    sums = history.all_sums()
+    possible: NDArray[np.bool_] = sums.upper(risk) >= sums.lower(risk / sums.trials.size).max()
     return possible
 
 
-def _judge(
-    means: Floats, best: float, width: float, counts: tuple[Floats, Floats], risk: float
-) -> tuple[Verdict, float | None]:
+def _judge(means: Floats, best: float, width: float, sums: Sums, risk: float) -> tuple[Verdict, float | None]:
     if means.max() >= best:
         return ("holds the best" if means.size > 1 else "tells nothing"), None
-    limit = widest_help(means, best)
+    limit = widest_help(means, best, sums.family)
     if means.size < 2 or limit <= float(np.ptp(means)):
         return "tells nothing", None
     if width <= limit:
         return "helps", None
-    return "too loose", _trials_factor(counts, risk, limit)
+    return "too loose", _trials_factor(sums, risk, limit)
 
 
-def widest_help(means: Floats, best: float) -> float:
+def widest_help(means: Floats, best: float, family: Family | str = "bernoulli") -> float:
     """Return the widest width that takes a hundredth off what a group below the best mean costs; 0 if none.
 
     Examples
@@ -149,7 +147,7 @@ def widest_help(means: Floats, best: float) -> float:
         part = regret_bound(truth, truth.clusters([width, 0.0])).clusters[0]
         return part.classical > 0.0 and part.clus_ucb <= (1 - _HELP) * part.classical
 
-    truth = Instance([means.tolist(), [best]])
+    truth = Instance([means.tolist(), [best]], family=family)
     low, high = 0.0, best - float(means.min())
     if not helps(low):
         return 0.0
@@ -159,14 +157,13 @@ def widest_help(means: Floats, best: float) -> float:
     return low
 
 
-def _trials_factor(counts: tuple[Floats, Floats], risk: float, limit: float) -> float:
+def _trials_factor(sums: Sums, risk: float, limit: float) -> float:
     """Return how many times the trials would bound the span by a limit at the same means, to two digits."""
-    trials, successes = counts
-    if not trials.all():
+    if not sums.trials.all():
         return math.inf
 
     def tight(factor: float) -> bool:
-        return rounded_up(span_bound(factor * trials, factor * successes, risk)) <= limit
+        return rounded_up(widest_span(sums.times(factor), risk)) <= limit
 
     low = high = 1.0
     while not tight(high):

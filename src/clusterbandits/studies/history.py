@@ -100,7 +100,7 @@ class History:
         [[0.56, 3.12]]
         """
         risk = (1.0 - between("confidence", "History.intervals", confidence, 0.5, 0.9999)) / 2.0
-        sums = self._sums(slice(None))
+        sums = self.all_sums()
         return np.stack([sums.lower(risk), sums.upper(risk)], axis=1)
 
     def instance(self) -> Instance:
@@ -128,6 +128,10 @@ class History:
     def sums(self) -> list[Sums]:
         """Return what was observed of the arms of every group, for bounds of their means."""
         return [self._sums(part) for part in self.partition.members]
+
+    def all_sums(self) -> Sums:
+        """Return what was observed of all arms."""
+        return self._sums(slice(None))
 
     def _sums(self, arms: Any) -> Sums:
         squares = None if self.squares is None else self.squares[arms]

@@ -49,6 +49,11 @@ class Sums(NamedTuple):
     #: None where nobody knows; Chernoff's inequality is then the only one.
     squares: Floats | None = None
 
+    def times(self, factor: float) -> Sums:
+        """Return what so many times the trials would have shown, at the same means and variances."""
+        squares = None if self.squares is None else factor * self.squares
+        return Sums(self.family, factor * self.trials, factor * self.totals, squares)
+
     def upper(self, risk: Floats | float) -> Floats:
         """Return means that are exceeded with a probability of ``risk`` at most."""
         if isinstance(self.family, Bernoulli):
