@@ -8,6 +8,7 @@ import sys
 from benchmarks.measure import RESULTS, keep, table
 
 NAMES = (
+    "advice",
     "beyond",
     "bounded",
     "bounds",

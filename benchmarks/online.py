@@ -1,4 +1,7 @@
-"""Ask and tell, beside two libraries that compute far simpler indices, and what sharing a policy costs."""
+"""Ask and tell, beside two libraries, and what sharing a policy costs.
+
+The UCB policies of those libraries compute far simpler indices; their Thompson sampling draws as ours does.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mabwiser.mab import MAB, LearningPolicy
-from river import bandit
+from river import bandit, proba
 
 from benchmarks.measure import Measurement
 from clusterbandits import Clusters, policy
+from clusterbandits.studies.history import table_instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,29 +36,38 @@ def _microseconds(step: Callable[[float], None], rounds: int) -> float:
     return 1e6 * min(best)
 
 
-def _ours(name: str) -> float:
-    learner = policy(name, Clusters([3, 3], widths=[0.03, 0.04]))
+def _flights() -> tuple[Clusters, list[float]]:
+    """Return 183 arms in 11 clusters, numbered, and their means."""
+    instance = table_instance("flights-by-destination")
+    sizes = [len(part) for part in instance.partition.members]
+    order = np.concatenate(instance.partition.members)
+    return Clusters(sizes, widths=instance.spans), instance.means[order].tolist()
+
+
+def _ours(
+    name: str, clusters: Clusters | None = None, means: list[float] = _MEANS, rounds: int = 50_000
+) -> float:
+    learner = policy(name, clusters or Clusters([3, 3], widths=[0.03, 0.04]))
 
     def step(uniform: float) -> None:
         arm = learner.ask()
-        learner.tell(arm, uniform < _MEANS[arm])
+        learner.tell(arm, uniform < means[arm])
 
-    return _microseconds(step, 50_000)
+    return _microseconds(step, rounds)
 
 
-def _river() -> float:
-    learner: Any = bandit.UCB(delta=1.0, seed=1)
-    arms = list(range(6))
+def _river(learner: Any, means: list[float] = _MEANS, rounds: int = 50_000) -> float:
+    arms = list(range(len(means)))
 
     def step(uniform: float) -> None:
         arm = learner.pull(arms)
-        learner.update(arm, float(uniform < _MEANS[arm]))
+        learner.update(arm, uniform < means[arm])
 
-    return _microseconds(step, 50_000)
+    return _microseconds(step, rounds)
 
 
-def _mabwiser() -> float:
-    learner: Any = MAB(arms=list(range(6)), learning_policy=LearningPolicy.UCB1(alpha=1.0))
+def _mabwiser(learning_policy: Any) -> float:
+    learner: Any = MAB(arms=list(range(6)), learning_policy=learning_policy)
     learner.fit(decisions=list(range(6)), rewards=[0, 1, 0, 1, 0, 1])
 
     def step(uniform: float) -> None:
@@ -93,9 +106,31 @@ def _shared(threads: int, rounds: int) -> int:
     return sum(learner.pulls.values())
 
 
+def _drawing() -> list[Measurement]:
+    """Measure policies that draw, beside Thompson sampling of the two libraries."""
+    clusters, means = _flights()
+    river = _river(bandit.ThompsonSampling(reward_obj=proba.Beta(1, 1), seed=1))
+    mabwiser = _mabwiser(LearningPolicy.ThompsonSampling())
+    many = _river(bandit.ThompsonSampling(reward_obj=proba.Beta(1, 1), seed=1), means, 2_000)
+    found = [
+        Measurement("river's Thompson sampling, a round", river, "µs"),
+        Measurement("river's Thompson sampling, a round with 183 arms", many, "µs"),
+        Measurement("MABWiser's Thompson sampling, a round", mabwiser, "µs"),
+    ]
+    for name in ("thompson", "tsc", "hier-ts", "kindred"):
+        limits = (40, 150) if name == "kindred" else (None, None)
+        found += [
+            Measurement(f"{name}, a round of ask and tell", _ours(name), "µs", limit=limits[0]),
+            Measurement(
+                f"{name}, a round with 183 arms", _ours(name, clusters, means, 10_000), "µs", limit=limits[1]
+            ),
+        ]
+    return found
+
+
 def measure() -> list[Measurement]:
-    """Measure a round of ask and tell on 6 arms."""
-    river, mabwiser = _river(), _mabwiser()
+    """Measure a round of ask and tell on 6 arms, and of policies that draw also on 183."""
+    river, mabwiser = _river(bandit.UCB(delta=1.0, seed=1)), _mabwiser(LearningPolicy.UCB1(alpha=1.0))
     found = [
         Measurement("river's UCB, a round", river, "µs"),
         Measurement("MABWiser's UCB1, a round", mabwiser, "µs"),
@@ -111,6 +146,7 @@ def measure() -> list[Measurement]:
             found.append(
                 Measurement("the two locks of a kl-ucb round", 100.0 * _locks() / own, "%", limit=10)
             )
+    found += _drawing()
     found.append(
         Measurement("rewards kept of 20,000 from four threads", _shared(4, 5_000), "", 20_000, at_least=True)
     )

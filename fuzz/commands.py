@@ -308,12 +308,13 @@ def _advise(rng: np.random.Generator, folder: Path) -> list[str]:
     options = {
         "--confidence": ("0.5", "0.9999", "0.95", "1"),
         "--seed": ("0", "-1"),
+        "--high": ("1", "0", "nan"),
         "--workers": ("1", "0"),
         "--picture": ("a.svg", "a.svg", "a.txt", "no/a.png"),
         "--study": ("next.toml", "next.toml", "next.txt", "no/next.toml"),
     }
     file = _file(rng, folder, "table.csv", pick(rng, (_COUNTS, _EVENTS)))
-    few = _few(rng, "--horizon", ("1", "20")) + _few(rng, "--runs", ("2", "3"))
+    few = _few(rng, "--horizon", ("1", "20")) + _few(rng, "--worlds", ("2", "3"))
     return ["advise", file, *few, *_options(rng, options, 0.15), *_flags(rng, "--json")]
 
 

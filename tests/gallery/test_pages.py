@@ -55,7 +55,7 @@ def test_the_page_shows_that_groups_help(name: str) -> None:
 def test_words_follow_what_was_found(tmp_path: Path) -> None:
     text = (DOCS / "admissions.toml").read_text().replace("1e5", "2000").replace("runs = 192", "runs = 4")
     report = run_study(parse_study(text, "admissions.toml"), tmp_path / "out")
-    advice = cb.advise(table_history("admissions"), horizon=2000, runs=4)
+    advice = cb.advise(table_history("admissions"), horizon=2000, worlds=4)
     found = Findings("admissions", table_file("admissions"), report, advice, "arms", "curves")
     page = page_text(found)
     row = report.summaries[0].rows[1]

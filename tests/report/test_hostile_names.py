@@ -61,7 +61,7 @@ def advice() -> Advice:
     arms = [f"{name} {k}" for name in names for k in (1, 2)]
     trials, successes = [40] * len(arms), [k % 17 for k in range(len(arms))]
     rows = {"arm": arms, "group": np.repeat(names, 2), "trials": trials, "successes": successes}
-    return cb.advise(rows, horizon=100, runs=2)
+    return cb.advise(rows, horizon=100, worlds=2)
 
 
 class Parsed(HTMLParser):

@@ -50,6 +50,8 @@ playing: Any = cb.play
 class Sums:
     """A history in which rewards need not be 0 or 1."""
 
+    family = cb.Gaussian()
+
     def __init__(self, *rows: object) -> None:
         self._rows = rows
 

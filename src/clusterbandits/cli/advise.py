@@ -24,7 +24,7 @@ def advise(
     confidence: Annotated[float, typer.Option(help="Confidence that all widths are wide enough.")] = 0.95,
     worlds: Annotated[
         int | None,
-        typer.Option(help="Plausible sets of means. Default: 32, for over 64 arms fewer down to 20."),
+        typer.Option(help="Plausible sets of means. Default: 32, for over 64 arms fewer down to 16."),
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _INTERVAL = 0.95
 _MOST_GROUPS = 40
 _RUNS = 48
+_PLAYED = 5
 _WIDE = 100
 
 
@@ -137,8 +138,9 @@ groups = {{ {widths} }}
 
 
 def _played(advice: Advice) -> list[str]:
-    """Return the policies that were simulated in all worlds."""
-    return [one.policy for one in advice.candidates if one.warm.size == advice.settings.worlds]
+    """Return the recommended policy, and the others with the least scores."""
+    ranked = sorted(advice.candidates, key=lambda one: (one.policy != advice.recommended, one.score))
+    return [one.policy for one in ranked[:_PLAYED]]
 
 
 def _table_path(table: Path, study: Path) -> str:

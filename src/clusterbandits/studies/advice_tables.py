@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -51,8 +50,7 @@ def code(advice: Advice, table: str | None = None) -> str:
     lines = ["import clusterbandits as cb", "", f"history = cb.read_history({source}{family})"]
     widths = ""
     if kind.uses_widths and advice.confidence != CONFIDENCE:
-        named = textwrap.wrap(repr(dict(advice.widths)), 70, break_long_words=False)
-        lines.append("widths = " + "\n    ".join(named))
+        lines += ["widths = {", *(f"    {name!r}: {width!r}," for name, width in advice.widths.items()), "}"]
         widths = ", widths"
     lines += [
         f"policy = cb.{kind.__name__}.from_history(history{widths})",
@@ -137,15 +135,14 @@ def _untried(advice: Advice) -> tuple[str, ...]:
 
 def candidate_table(advice: Advice) -> Table:
     """Return a row for every policy that was tried, the best first."""
-    worlds, first = advice.settings.worlds, advice.candidates[0].cold.size
-    ranked = sorted(advice.candidates, key=lambda one: (one.warm.size < worlds, one.score))
+    worlds, few = advice.settings.worlds, advice.candidates[0].cold.size
+    ranked = sorted(advice.candidates, key=lambda one: one.score)
     settings, bound = advice.settings, advice.bound
     rates = {"lower bound": bound.lower, "Clus-UCB": bound.clus_ucb, "classical": bound.classical}
     told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
     notes = (
-        f"with history: begun with these trials, in {count_text(worlds, 'plausible world')}, or "
-        f"in {first} for policies without a score, which were clearly worse. without: begun with nothing, in "
-        f"{first} worlds. ±: standard error. 95 %: quantile over worlds.",
+        f"with history: begun with these trials, in {count_text(worlds, 'plausible world')}. without: begun "
+        f"with nothing, in {few} of them. ±: standard error. 95 %: quantile over worlds.",
         f"score: the mean, and {TAIL_WEIGHT:g} of the way to the 95 % quantile. The least one is taken, or "
         f"{CHAMPION} where it is not clearly worse.",
         "proof: whether a bound of its regret is proven. A world that is not among these can ruin a policy "
@@ -155,17 +152,16 @@ def candidate_table(advice: Advice) -> Table:
     )
     columns = ("policy", "proof", "with history", "95 %", "score", "without", "95 % ")
     title = f"Regret after {count_text(settings.horizon, 'round')}"
-    return Table(columns, tuple(_candidate_row(one, worlds) for one in ranked), title=title, notes=notes)
+    return Table(columns, tuple(map(_candidate_row, ranked)), title=title, notes=notes)
 
 
-def _candidate_row(one: Candidate, worlds: int) -> tuple[object, ...]:
-    finalist = one.warm.size == worlds
+def _candidate_row(one: Candidate) -> tuple[object, ...]:
     return (
         one.policy,
         "yes" if one.proven else "no",
         plus_minus(*one.paid),
         _rounded(one.tail),
-        _rounded(one.score) if finalist else None,
+        _rounded(one.score),
         plus_minus(*difference(one.cold)),
         _rounded(float(np.quantile(one.cold, 0.95))),
     )

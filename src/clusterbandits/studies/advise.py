@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from clusterbandits.tables import Table
 
 #: Worlds where nobody says how many: fewer for many arms, so that an answer takes a minute.
-_WORLDS, _FEWEST_WORLDS, _MANY_ARMS = 32, 20, 64
+_WORLDS, _FEWEST_WORLDS, _MANY_ARMS = 32, 16, 64
 _MOST_WORLDS = 10_000
 _MOST_PLAYED_ROUNDS = 10**12
 #: Draws of the means from which the chance of a group to hold the best arm is counted.
@@ -154,7 +154,7 @@ def advise(
     confidence
         The probability that the widths of all groups are wide enough, whatever the means are.
     worlds
-        The number of plausible worlds, with one run each. By default 32, for over 64 arms fewer down to 20.
+        The number of plausible worlds, with one run each. By default 32, for over 64 arms fewer down to 16.
     seed
         Random seed.
     workers

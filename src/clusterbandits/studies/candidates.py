@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from clusterbandits.policies import POLICIES
 from clusterbandits.simulation.campaign import Campaign, open_simulation
@@ -48,11 +49,10 @@ TRIED = (
 )
 #: How much the 95th percentile counts beside the mean.
 TAIL_WEIGHT, _TAIL = 0.25, 0.95
-#: Every candidate is tried in so many worlds. It is tried in no others if its regret is then clearly larger
-#: than the least, by half of that and a share of what the policy without groups pays.
-FIRST_WORLDS, _MUCH, _SHARE = 6, 0.5, 0.05
-#: Standard errors beyond which a difference is clear.
-_CLEAR = 2.0
+#: Worlds in which candidates begin with nothing, for comparison.
+COLD_WORLDS = 6
+#: A difference is clear if it is above 0 with this confidence (Student's t).
+_CLEAR = 0.975
 #: The default is taken where its score is at most this many times the least.
 _CLOSE = 1.1
 
@@ -76,7 +76,7 @@ class Candidate:
     policy
         Its name.
     warm
-        Its regret where it begins with the history; in fewer worlds for one that was clearly worse.
+        Its regret where it begins with the history.
     cold
         Its regret where it begins with nothing, in the first worlds.
     """
@@ -111,7 +111,6 @@ class Candidate:
         return {
             "policy": self.policy,
             "proven": self.proven,
-            "worlds": self.warm.size,
             "regret": {"mean": self.paid.value, "standard_error": self.paid.error, "tail": self.tail},
             "score": self.score,
             "without_history": {
@@ -190,50 +189,34 @@ def simulate_candidates(
     settings: AdviceSettings,
     progress: Listener | None = None,
 ) -> tuple[Candidate, ...]:
-    """Simulate every candidate, those that are not clearly worse after a few worlds in all of them.
+    """Simulate every candidate in all worlds from the history on, and in a few of them without it.
 
     ``worlds`` are means, ``[world, arm]``. In a world all candidates get the same rewards.
     """
     trial = _Trial(history, clusters, worlds, settings, progress)
-    first = range(min(FIRST_WORLDS, len(worlds)))
-    later = range(len(first), len(worlds))
-    trial.expected = len(TRIED) * (len(first) + len(worlds))
-    warm = trial.play(TRIED, first, warm=True)
-    cold = trial.play(TRIED, first, warm=False)
-    finalists = _finalists(warm)
-    trial.expected = trial.played + len(finalists) * len(later)
-    more = dict(zip(finalists, trial.play(finalists, later, warm=True), strict=True)) if later else {}
-    return tuple(
-        Candidate(name, np.append(warm[k], more.get(name, [])), cold[k]) for k, name in enumerate(TRIED)
-    )
+    few = range(min(COLD_WORLDS, len(worlds)))
+    trial.expected = len(TRIED) * (len(worlds) + len(few))
+    warm = trial.play(TRIED, range(len(worlds)), warm=True)
+    cold = trial.play(TRIED, few, warm=False)
+    return tuple(Candidate(name, warm[k], cold[k]) for k, name in enumerate(TRIED))
 
 
-def _finalists(regret: Floats) -> tuple[str, ...]:
-    """Return the policies that are not clearly and much worse than the best, and the two of reference."""
-    means = regret.mean(axis=1)
-    best = int(means.argmin())
-    most = (1 + _MUCH) * means[best] + _SHARE * means[TRIED.index(PLAIN)]
-    clear = [_is_clear(difference(one - regret[best])) for one in regret]
-    kept = {name for name, mean, worse in zip(TRIED, means, clear, strict=True) if mean <= most or not worse}
-    return tuple(name for name in TRIED if name in kept | {CHAMPION, PLAIN})
-
-
-def _is_clear(lost: Difference) -> bool:
-    return lost.value > _CLEAR * lost.error
+def _is_clear(lost: Floats) -> bool:
+    pair = difference(lost)
+    return bool(pair.value > stdtrit(lost.size - 1, _CLEAR) * pair.error)
 
 
 def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
     """Return the policy to take, and the reason.
 
-    Of those that were simulated in all worlds, the one with the least score; the default instead, where its
-    score is within a tenth of that or its mean is not clearly larger.
+    It is the one with the least score; or the default, where its score is within a tenth of that or its mean
+    is not clearly larger.
     """
-    worlds = max(one.warm.size for one in candidates)
-    finalists = {one.policy: one for one in candidates if one.warm.size == worlds}
-    best = min(finalists.values(), key=lambda one: one.score)
-    champion, plain = finalists[CHAMPION], finalists[PLAIN]
-    lost = difference(champion.warm - best.warm)
-    taken = champion if champion.score <= _CLOSE * best.score or not _is_clear(lost) else best
+    tried = {one.policy: one for one in candidates}
+    best = min(candidates, key=lambda one: one.score)
+    champion, plain = tried[CHAMPION], tried[PLAIN]
+    clear = champion.score > _CLOSE * best.score and _is_clear(champion.warm - best.warm)
+    taken = best if clear else champion
     reason = f"From the history on it pays {taken.paid}, and {_short(taken.tail)} in one of 20 worlds;"
     reason += f" {plain.policy}, which knows of no groups, pays {plain.paid}."
     if taken is not best:

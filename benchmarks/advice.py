@@ -1,0 +1,145 @@
+"""Whether advice is good: on histories of known truths, what it recommends is played beside all others.
+
+Truths are of five kinds, of which ``advise`` models only the first as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.measure import Measurement
+from clusterbandits import POLICIES, Instance, advise, read_history, simulate
+from clusterbandits.simulation.statistics import difference
+from clusterbandits.studies.candidates import TRIED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from clusterbandits.studies.history import History
+
+    Floats = NDArray[np.float64]
+
+_HISTORIES, _HORIZON, _WORLDS, _RUNS = 200, 20_000, 20, 8
+#: The most that following advice may cost over the best single policy.
+_LIMIT = 15.0
+
+
+def _alike(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
+    """Arms spread around their groups, as on a scale of log-odds."""
+    return [1 / (1 + np.exp(-rng.normal(-1, 0.7) - rng.normal(0, 0.2, size))) for size in sizes]
+
+
+def _unrelated(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
+    """Arms anywhere, whatever their group."""
+    return [rng.uniform(0.05, 0.6, size) for size in sizes]
+
+
+def _rare(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
+    """Click rates of a few in a thousand."""
+    return [np.exp(rng.uniform(math.log(0.002), math.log(0.03)) + rng.normal(0, 0.3, size)) for size in sizes]
+
+
+def _misplaced(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
+    """Arms close to their groups, but the best arm in the poorest of them."""
+    means = [np.clip(rng.uniform(0.2, 0.5) + rng.normal(0, 0.02, size), 0.01, 0.99) for size in sizes]
+    poorest = min(means, key=lambda part: float(part.mean()))
+    poorest[0] = max(float(part.max()) for part in means) + 0.05
+    return means
+
+
+def _split(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
+    """One group far above the others, with arms that hardly differ."""
+    return [
+        (0.6 if place == 0 else rng.uniform(0.2, 0.4)) + rng.uniform(-0.03, 0.03, size)
+        for place, size in enumerate(sizes)
+    ]
+
+
+KINDS: dict[str, Callable[[np.random.Generator, list[int]], list[Floats]]] = {
+    "alike": _alike,
+    "unrelated": _unrelated,
+    "rare": _rare,
+    "misplaced": _misplaced,
+    "split": _split,
+}
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What came of following advice on histories; ``paid`` by every candidate, ``[policy, history]``."""
+
+    kinds: list[str]
+    recommended: list[str]
+    paid: Floats
+    foretold: Floats
+
+    @property
+    def followed(self) -> Floats:
+        """The regret of the policy that was recommended."""
+        return np.array([self.paid[TRIED.index(name), k] for k, name in enumerate(self.recommended)])
+
+    def excess(self, kind: str | None = None) -> float:
+        """Return how much more it is than that of the best single policy, in percent."""
+        chosen = np.array([kind is None or one == kind for one in self.kinds])
+        best = self.paid[:, chosen].mean(axis=1).min()
+        return float(100 * (self.followed[chosen].mean() / best - 1))
+
+    def error(self) -> float:
+        """Return how far what was foretold is from what came, on average, in standard errors."""
+        apart = difference(self.foretold - self.followed)
+        return abs(apart.value) / apart.error
+
+
+def follow_advice(histories: int, horizon: int, worlds: int, runs: int, seed: int) -> Followed:
+    """Ask for advice on histories of all kinds in turn, and play all candidates at the truth after them."""
+    kinds = [list(KINDS)[k % len(KINDS)] for k in range(histories)]
+    recommended, paid, foretold = [], np.empty((len(TRIED), histories)), np.empty(histories)
+    for k, kind in enumerate(kinds):
+        rng = np.random.default_rng([seed, k])
+        truth, history = _drawn(kind, rng)
+        advice = advise(history, horizon=horizon, worlds=worlds, seed=k)
+        policies = [POLICIES[name](advice.clusters()) for name in TRIED]
+        result = simulate(truth, policies, horizon, runs, seed=k, start=history, checkpoints=[horizon])
+        paid[:, k] = [result.regret(number)[:, -1].mean() for number in range(len(TRIED))]
+        foretold[k] = next(one.paid.value for one in advice.candidates if one.policy == advice.recommended)
+        recommended.append(advice.recommended)
+    return Followed(kinds, recommended, paid, foretold)
+
+
+def _drawn(kind: str, rng: np.random.Generator) -> tuple[Instance, History]:
+    """Return a truth of a kind, and a history of it with 20 to 500 trials an arm."""
+    sizes = rng.integers(2, 7, size=rng.integers(3, 6)).tolist()
+    truth = Instance([part.tolist() for part in KINDS[kind](rng, sizes)])
+    trials = np.exp(rng.uniform(math.log(20), math.log(500), len(truth.arms))).astype(int)
+    columns = {
+        "arm": list(truth.arms),
+        "group": list(truth.partition.cluster_names),
+        "trials": trials.tolist(),
+        "successes": rng.binomial(trials, truth.means).tolist(),
+    }
+    return truth, read_history(columns)
+
+
+def measure() -> list[Measurement]:
+    """Follow advice on 200 histories."""
+    found = follow_advice(_HISTORIES, _HORIZON, _WORLDS, _RUNS, seed=15)
+    measured = [Measurement("advice over the best single policy", found.excess(), "%", limit=_LIMIT)]
+    measured += [Measurement(f"the same, {kind} truths", found.excess(kind), "%") for kind in KINDS]
+    for name in sorted(set(found.recommended)):
+        measured.append(
+            Measurement(f"histories that {name} is advised for", found.recommended.count(name), "")
+        )
+    for place in np.argsort(found.paid.mean(axis=1)):
+        measured.append(Measurement(f"mean regret, {TRIED[place]}", float(found.paid[place].mean()), ""))
+    return [
+        *measured,
+        Measurement("mean regret, advice", float(found.followed.mean()), ""),
+        Measurement("mean regret, foretold", float(found.foretold.mean()), ""),
+        Measurement("foretold against what came", found.error(), "s.e.", limit=3),
+    ]
