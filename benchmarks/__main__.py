@@ -18,6 +18,7 @@ NAMES = (
     "policies",
     "replay",
     "simulation",
+    "slopes",
     "startup",
     "study",
 )

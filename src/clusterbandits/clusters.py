@@ -37,7 +37,7 @@ class Clusters:
         from cluster names to either.
     widths
         One width for all clusters, a list with one for each, or a mapping from names to widths. From 0 (all
-        means of the cluster are equal) to infinity (nothing is known).
+        means of the cluster are equal) to infinity (nothing is known), which is the default.
 
     Examples
     --------
@@ -50,13 +50,13 @@ class Clusters:
     partition: Partition
     widths: tuple[float, ...]
 
-    def __init__(self, arms: object, widths: object) -> None:
+    def __init__(self, arms: object, widths: object = math.inf) -> None:
         partition = arms if isinstance(arms, Partition) else Partition.of_groups(arms, "Clusters")
         object.__setattr__(self, "partition", partition)
         object.__setattr__(self, "widths", _read_widths(widths, partition.clusters))
 
     @classmethod
-    def from_labels(cls, labels: object, widths: object, arms: object = None) -> Clusters:
+    def from_labels(cls, labels: object, widths: object = math.inf, arms: object = None) -> Clusters:
         """Make clusters from the cluster of every arm, as in a column of a table.
 
         Parameters

@@ -28,7 +28,7 @@ def replay(
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; can be repeated. Default: kl-ucb."),
+        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; can be repeated. Default: auto."),
     ] = None,
     widths: Annotated[
         str | None,
@@ -59,7 +59,7 @@ def replay(
     with interruptible("nothing is kept of a replay that is not finished."), replay_bar() as listener:
         result = run(
             log,
-            policy or ["kl-ucb"],
+            policy or ["auto"],
             widths=None if widths is None else _widths(widths),
             rounds=rounds,
             seed=seed,

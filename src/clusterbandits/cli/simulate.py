@@ -30,9 +30,11 @@ def simulate(
     family: Family = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; can be repeated."),
+        typer.Option(
+            help="A policy, as clus-ucb:a=5,refresh=50; can be repeated. Default: auto, kl-ucb, clus-ucb."
+        ),
     ] = None,
-    horizon: Annotated[float, typer.Option(help="Rounds per run; the time grows far slower.")] = 1e6,
+    horizon: Annotated[float, typer.Option(help="Rounds per run.")] = 1e5,
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
     seed: Seed = 0,
     workers: Workers = None,
@@ -70,7 +72,7 @@ def simulate(
         with executor_at(dask, workers) as executor, progress_bar() as listener:
             result = run(
                 stated.instance,
-                policy or ["kl-ucb", "clus-ucb"],
+                policy or ["auto", "kl-ucb", "clus-ucb"],
                 horizon,
                 runs,
                 seed,

@@ -234,6 +234,7 @@ class Kindred(Policy):
     name = "kindred"
     defaults: ClassVar = {"prior": None, "seed": 0, **ALARM}
     uses_widths = True
+    widths_optional = True
     randomised = True
     needs_posterior = True
     guarantee = "none proven; below the classical bound in the league"

@@ -83,6 +83,8 @@ class Policy(Online):
     defaults: ClassVar[Mapping[str, object]] = {}
     #: Whether it uses the widths of clusters.
     uses_widths: ClassVar[bool] = False
+    #: Whether it also does without widths, and without groups: all arms are then one.
+    widths_optional: ClassVar[bool] = False
     #: Whether it must know the number of rounds in advance.
     needs_horizon: ClassVar[bool] = False
     #: Whether its choices are drawn at random.

@@ -156,13 +156,13 @@ def _learner(made: Policy, found: Survey, start: Past | None) -> Learner:
 
 
 def uses_groups(made: Policy) -> bool:
-    """Tell whether a policy's choices depend on who belongs together."""
-    return made.name in _GROUPED or made.uses_widths
+    """Tell whether a policy must know who belongs together."""
+    return made.name in _GROUPED or (made.uses_widths and not made.widths_optional)
 
 
 def needs_widths(made: Policy) -> bool:
-    """Tell whether a policy, with its settings, makes use of widths."""
-    return made.heeds_widths and made.settings.get("distances") is None
+    """Tell whether a policy, with its settings, must know widths."""
+    return made.heeds_widths and not made.widths_optional and made.settings.get("distances") is None
 
 
 def _named(spec: str, known: Clusters, grouped: bool, widths: object, family: Family) -> Policy:
