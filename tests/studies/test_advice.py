@@ -182,18 +182,18 @@ def test_the_default_is_taken_unless_another_is_clearly_better() -> None:
     assert chosen([53.0, 54, 53, 53], tsc=low)[0] == "kindred"  # Within a tenth.
     name, reason = chosen([20.0, 160, 30, 90], tsc=low)
     assert name == "kindred"
-    assert "tsc pays 50.50 ± 0.65, which is no clear difference" in reason
+    assert "tsc has 50.50 ± 0.65, which is not significantly less" in reason
     # A tail counts: the mean is the same, the 95th percentile is not.
     assert chosen([95.0, 96, 95, 96], tsc=[0.0, 0, 0, 196], clus_ucb=low)[0] == "clus-ucb"
     assert candidate("x", [0.0, 0, 0, 100]).score > candidate("x", [25.0] * 4).score
-    assert "No bound of its regret is proven" in chosen(low)[1]
+    assert "No bound on its regret is proven" in chosen(low)[1]
     assert "No bound" not in chosen(high, imed=low)[1]
 
 
 def test_text_and_data(admissions: Advice) -> None:
     text = str(admissions)
     assert max(map(len, text.splitlines())) <= 80
-    assert text.startswith(f"Take {admissions.recommended}. From the history on it pays ")
+    assert text.startswith(f"Recommended: {admissions.recommended}. Its regret after the history is ")
     assert "At risk: A, B. The best arm may be there" in text
     assert "× trials" in text
     page = admissions._repr_html_()

@@ -27,19 +27,19 @@ _SHOWN_NAMES = 8
 def text(advice: Advice, table: str | None = None) -> str:
     """Return the recommendation, both tables, and the code that starts the policy."""
     tables = [candidate_table(advice).text(), group_table(advice).text()]
-    return "\n\n".join([recommendation(advice), *tables, f"To start it:\n\n{code(advice, table)}"])
+    return "\n\n".join([recommendation(advice), *tables, f"Start it with:\n\n{code(advice, table)}"])
 
 
 def html(advice: Advice) -> str:
     """Return the same for a notebook."""
     head = html_paragraph(recommendation(advice))
     tables = f"{candidate_table(advice).html()}{group_table(advice).html()}"
-    return f"{head}{tables}{html_paragraph('To start it:')}<pre>{escape(code(advice))}</pre>"
+    return f"{head}{tables}{html_paragraph('Start it with:')}<pre>{escape(code(advice))}</pre>"
 
 
 def recommendation(advice: Advice) -> str:
     """Return what to take, and why."""
-    return paragraph(f"Take {advice.recommended}. {advice.reason}")
+    return paragraph(f"Recommended: {advice.recommended}. {advice.reason}")
 
 
 def code(advice: Advice, table: str | None = None) -> str:
@@ -141,12 +141,12 @@ def candidate_table(advice: Advice) -> Table:
     rates = {"lower bound": bound.lower, "Clus-UCB": bound.clus_ucb, "classical": bound.classical}
     told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
     notes = (
-        f"with history: begun with these trials, in {count_text(worlds, 'plausible world')}. without: begun "
-        f"with nothing, in {few} of them. ±: standard error. 95 %: quantile over worlds.",
-        f"score: the mean, and {TAIL_WEIGHT:g} of the way to the 95 % quantile. The least one is taken, or "
-        f"{CHAMPION} where it is not clearly worse.",
-        "proof: whether a bound of its regret is proven. A world that is not among these can ruin a policy "
-        "without one.",
+        f"with history: the policy starts with these trials, in {count_text(worlds, 'plausible world')}. "
+        f"without: it starts with no data, in {few} of them. ±: standard error. 95 %: quantile over worlds.",
+        f"score: mean + {TAIL_WEIGHT:g} × (95 % quantile − mean), with the history. The policy with the "
+        f"lowest score is recommended, or {CHAMPION} if it is not significantly worse.",
+        "proof: whether a bound on its regret is proven. Without one, an environment unlike these worlds can "
+        "cause linear regret.",
         f"Bounds per log n, at the estimates with the safe widths: {told}. They say how fast regret grows in "
         "the long run, not how large it is at this horizon.",
     )

@@ -217,12 +217,12 @@ def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
     champion, plain = tried[CHAMPION], tried[PLAIN]
     clear = champion.score > _CLOSE * best.score and _is_clear(champion.warm - best.warm)
     taken = best if clear else champion
-    reason = f"From the history on it pays {taken.paid}, and {_short(taken.tail)} in one of 20 worlds;"
-    reason += f" {plain.policy}, which knows of no groups, pays {plain.paid}."
+    reason = f"Its regret after the history is {taken.paid} on average, with a 95th percentile of "
+    reason += f"{_short(taken.tail)}; that of {plain.policy}, which ignores groups, is {plain.paid}."
     if taken is not best:
-        reason += f" {best.policy} pays {best.paid}, which is no clear difference."
+        reason += f" {best.policy} has {best.paid}, which is not significantly less."
     if not taken.proven:
-        reason += " No bound of its regret is proven."
+        reason += " No bound on its regret is proven."
     return taken.policy, reason
 
 
