@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from clusterbandits import POLICIES
 from clusterbandits.policies.policy import AUTO, DEFAULT
 from clusterbandits.simulation.statistics import count_text
 from league.numerals import times
+from league.overview import comparable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,19 +21,19 @@ def advice(board: Board) -> list[str]:
     """Return sentences of advice: the default, and the best policies of other classes."""
     rows = board.overview()
     sentences = [_default(rows)]
-    guaranteed = [row for row in rows if has_guarantee(row.policy)]
+    guaranteed = [row for row in comparable(rows) if has_guarantee(row.policy)]
     if guaranteed:
         sentences.append(_leaders("**With a guarantee.** Of the policies with one", guaranteed))
-    blind = [row for row in rows if not uses_widths(row.policy)]
+    blind = [row for row in comparable(rows) if not uses_widths(row.policy)]
     if blind:
         sentences.append(_leaders("**Without widths.** Of the policies that use none", blind))
     return sentences
 
 
 def has_guarantee(policy: str) -> bool:
-    """Tell whether anything is known of a policy's regret besides measurements."""
+    """Tell whether anything is proven of a policy's regret."""
     kind = POLICIES.get(policy)
-    return kind is not None and not kind.guarantee.startswith("none")
+    return kind is not None and not re.search(r"^none|in simulation$", kind.guarantee)
 
 
 def uses_widths(policy: str) -> bool:

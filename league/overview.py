@@ -75,6 +75,11 @@ class Board:
         return tuple(sorted(rows, key=lambda row: (-row.problems, row.ratio, row.policy)))
 
 
+def comparable(rows: Sequence[Overall]) -> list[Overall]:
+    """Return the policies of an overview that have a cell on as many problems as the first."""
+    return [row for row in rows if row.problems == rows[0].problems]
+
+
 def _overall(policy: str, found: Sequence[Standing]) -> Overall:
     seconds = [one.cell.seconds for one in found]
     return Overall(

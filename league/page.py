@@ -11,7 +11,7 @@ from league.advice import advice
 from league.markdown import items, table, wrapped
 from league.method import method
 from league.numerals import listed, seconds_text, times
-from league.overview import RUIN
+from league.overview import RUIN, comparable
 from league.problems import KINDS, SMALL
 from league.standings import LEVEL
 
@@ -27,7 +27,7 @@ _KINDS: dict[Kind, str] = {
     "true widths": "no declared width is too small",
     "harmless widths": "a width is too small, but not that of the best group",
     "misleading widths": "the width of the best group is too small",
-    "small rates": f"all means are below {SMALL:.0%}",
+    "small rates": f"all means are below {100 * SMALL:g} %",
     "warm start": "policies begin with a history and its safe widths",
 }
 
@@ -77,9 +77,8 @@ _POLICIES_NOTE = (
     "problem. Bold: the best of a column. [Policies](policies.md) explains each policy."
 )
 _KINDS_NOTE = (
-    "*Regret / best* is the geometric mean over the problems of the kind; *its place* is that of "
-    f"`{DEFAULT}` by this number. A problem counts once: as a warm start, else as small rates, else by its "
-    "widths."
+    "A problem counts once: as a warm start, else as small rates, else by its widths. *Its place*: by regret "
+    "/ best."
 )
 
 
@@ -102,11 +101,12 @@ def _policies(board: Board, rows: Sequence[Overall]) -> str:
         ("seconds", lambda row: row.seconds, seconds_text),
         ("slowest", lambda row: row.most_seconds, seconds_text),
     )
-    least = [min(map(value, rows)) for _, value, _ in columns]
+    compared = comparable(rows)
+    least = [min(map(value, compared)) for _, value, _ in columns]
     grid = []
     for row in rows:
         numbers = [
-            _bold(text(value(row)), value(row) == best)
+            _bold(text(value(row)), row in compared and value(row) == best)
             for (_, value, text), best in zip(columns, least, strict=True)
         ]
         numbers.insert(2, short[row.worst.cell.problem])
@@ -166,8 +166,8 @@ def _counts(marks: Sequence[Mark]) -> str:
         f"Of {count_text(len(marks), 'problem')}, `{DEFAULT}` is the best policy on {marks.count('best')} "
         f"(bold below), not significantly worse than the best on {marks.count('close')} (≈), and "
         f"significantly worse on {marks.count('worse')}. The last columns are its mean regret divided by "
-        f"that of the best policy, and its rank. The test is Welch's, one-sided, at {LEVEL:.0%}, with Holm's "
-        "correction over all policies."
+        f"that of the best policy, and its rank. The test is Welch's, one-sided, at {100 * LEVEL:g} %, with "
+        "Holm's correction over all policies."
     )
 
 

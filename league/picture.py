@@ -16,6 +16,7 @@ from clusterbandits.files import whole_file
 from clusterbandits.policies.policy import DEFAULT
 from clusterbandits.simulation.statistics import round_text
 from league.numerals import short_times
+from league.overview import comparable
 from league.problems import KINDS
 
 if TYPE_CHECKING:
@@ -24,17 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from league.overview import Board
-    from league.problems import Kind
     from league.standings import Mark
 
-#: What is written below the columns of a kind, in lines that are no wider than these columns.
-_GROUPS: dict[Kind, str] = {
-    "true widths": "no width too small",
-    "harmless widths": "too small,\nharmless",
-    "misleading widths": "too small for\nthe best group",
-    "small rates": "small\nrates",
-    "warm start": "warm\nstart",
-}
 #: Inches.
 _WIDTH, _ROW, _WIDEST_CELL = 10.4, 0.21, 0.42
 _LEFT, _RIGHT, _TOP, _BOTTOM = 1.2, 0.7, 1.45, 0.8
@@ -83,10 +75,11 @@ def heat(board: Board, horizon: int) -> Heat:
     for kind in KINDS:
         for problem in board.of_kind(kind).problems:
             of = {one.cell.policy: Square(one.ratio, one.mark) for one in board.standings[problem.name]}
-            columns.append(Column(problem.short, tuple(map(of.get, policies)), _GROUPS[kind]))
+            columns.append(Column(problem.short, tuple(map(of.get, policies)), kind.replace(" ", "\n")))
     summaries = {"geometric mean": [row.ratio for row in rows], "worst": [row.worst.ratio for row in rows]}
     for name, ratios in summaries.items():
-        marks: list[Mark] = ["best" if ratio == min(ratios) else "worse" for ratio in ratios]
+        least = min(ratios[: len(comparable(rows))])
+        marks: list[Mark] = ["best" if ratio == least else "worse" for ratio in ratios]
         columns.append(Column(name, tuple(map(Square, ratios, marks)), "all"))
     title = f"Mean regret after {round_text(horizon)} rounds, best policy = 1"
     return Heat(title, policies, tuple(columns))
@@ -185,7 +178,7 @@ def _draw_groups(axes: Axes, shown: Heat, lefts: list[float]) -> None:
             [edges[0] + 0.05, edges[-1] - 0.05], [foot, foot], color="#444444", linewidth=1, clip_on=False
         )
         middle = (edges[0] + edges[-1]) / 2
-        axes.text(middle, foot + 0.25, name, ha="center", va="top", fontsize=7.5, linespacing=1.1)
+        axes.text(middle, foot + 0.25, name, ha="center", va="top", fontsize=7, linespacing=1.1)
 
 
 def _draw_key(figure: Figure, width: float, height: float, gaps: bool) -> None:

@@ -33,8 +33,9 @@ SMALL = 0.05
 #: Trials per arm of the histories that warm starts begin with.
 TRIALS = {"ads": 200, "flights-by-origin": 50, "admissions": 20}
 _AD_RATES, _RARE_RATES = (0.001, 0.03), (0.0004, 0.0025)
-_ADS = "ads in campaigns, with click rates between {:.1%} and {:.0%}".format(*_AD_RATES)
-_RARE = "arms with success rates between {:.2%} and {:.2%}".format(*_RARE_RATES)
+_DRAWN = "between {} and {}, drawn once at a fixed seed"
+_ADS = f"ads in campaigns, with click rates {_DRAWN.format(*_AD_RATES)}"
+_RARE = f"arms with success rates {_DRAWN.format(*_RARE_RATES)}"
 
 
 @dataclass(frozen=True)

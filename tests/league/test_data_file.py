@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from clusterbandits.errors import UnwritableFileError
-from league import run
 from league.cells import Settings
 from league.data_file import COLUMNS, csv_of
 from league.results import Results
@@ -53,7 +52,7 @@ def test_the_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monk
     def refuse(*_: object, **__: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(run.Path, "write_text", refuse)
+    monkeypatch.setattr(Path, "write_text", refuse)
     with pytest.raises(UnwritableFileError):
         show(results, shown.problems, places)
     assert places.data.read_text() == before

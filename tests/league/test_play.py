@@ -71,11 +71,19 @@ def test_slow_policies_play_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     slower = (1e-6, 1.0, 1.25, 4.0, 1e3)
     assert [affordable_runs(100, seconds) for seconds in slower] == [100, 100, 32, 10, 2]
     assert affordable_runs(4, 10.0) == 4
-    ticks = iter([0.0, 2.0])
+    ticks = iter([0.0, 2.0, 0.0, 2.0])
     monkeypatch.setattr("league.play.time.perf_counter", lambda: next(ticks))
     (problem,) = choose(["figure 2"])
     found = play_cell(problem, "kl-ucb", "", Settings(horizon=10, runs=100))
     assert (found.runs, found.seconds) == (2, 40)
+
+
+def test_one_delay_does_not_make_a_policy_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([0.0, 2.0, 0.0, 0.01, 0.0, 0.2])
+    monkeypatch.setattr("league.play.time.perf_counter", lambda: next(ticks))
+    (problem,) = choose(["figure 2"])
+    found = play_cell(problem, "kl-ucb", "", Settings(horizon=10, runs=100))
+    assert (found.runs, found.seconds) == (100, 0.2)
 
 
 def test_unchanged_cells_are_not_played_again(tmp_path: Path, played: list[tuple[str, str]]) -> None:
@@ -134,7 +142,8 @@ def test_policies_that_need_every_reward_have_no_warm_cell(
 ) -> None:
     names = ["figure 2", "admissions (after 240 trials)"]
     kind = POLICIES["kindred"]
-    monkeypatch.setattr(kind, "kernels", kind.kernels._replace(wants_each=True))
+    kernels: Any = kind.kernels
+    monkeypatch.setattr(kind, "kernels", kernels._replace(wants_each=True))
     found = again(tmp_path / "results.json", names, policies=("kindred", "kl-ucb"))
     assert played == [("figure 2", "kindred"), ("figure 2", "kl-ucb"), (names[1], "kl-ucb")]
     assert list(found.cells) == played
