@@ -1,1 +1,1 @@
-"""The league: every policy on every problem, and what that says about which to use."""
+"""The league: every policy on every problem, and which one to use."""

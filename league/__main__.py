@@ -1,4 +1,4 @@
-"""``python -m league``: play every policy on every problem; with ``--out``, any part of that in a folder."""
+"""``python -m league``: every policy on every problem; with ``--out``, a part of that in a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterbandits.limits import LARGEST_SEED
 from clusterbandits.policies import POLICIES
 from clusterbandits.validate import Described, choice, invalid, whole
 from league.advice import advice
-from league.cells import Settings
+from league.cells import Settings, has_cell
 from league.problems import choose
 from league.run import Places, run_league
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a league and print its advice; what is refused is one sentence and exit code 2."""
+    """Run a league and print its advice; invalid input is one sentence and exit code 2."""
     given = _parser().parse_args(arguments)
     try:
         return _run(given, shlex.join(["python", "-m", "league", *arguments]))
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"Error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted; the same command goes on from here.", file=sys.stderr)
+        print("Interrupted. Run the same command again to continue.", file=sys.stderr)
         return 130
 
 
@@ -44,13 +44,15 @@ def _run(given: argparse.Namespace, command: str) -> int:
     )
     policies = [choice("--policies", "league", name, POLICIES) for name in given.policies] or list(POLICIES)
     if given.out is None and (settings != usual or given.policies or given.problems):
-        allowed = "a folder where the league is not the whole one, whose page it would replace"
+        allowed = "a folder if only a part of the league is run, so that its page is not replaced"
         raise invalid("--out", "league", allowed, Described("none"))
     places = Places() if given.out is None else Places.in_folder(given.out)
     problems = choose(given.problems)
+    if not any(has_cell(problem, name) for problem in problems for name in policies):
+        allowed = "policies that can begin with a history, or --problems be others"
+        raise invalid("--policies", "league", allowed, Described(", ".join(policies)))
     board = run_league(problems, list(dict.fromkeys(policies)), settings, places, command, _say)
-    uses_widths = {name: kind.uses_widths for name, kind in POLICIES.items()}
-    for sentence in advice(board, uses_widths):
+    for sentence in advice(board):
         print(re.sub(r"[*`]", "", sentence))
     print(f"\nWritten: {places.page}")
     return 0
@@ -64,17 +66,18 @@ def _parser() -> argparse.ArgumentParser:
     usual = Settings()
     parser = argparse.ArgumentParser(prog="python -m league", description=__doc__)
     add = parser.add_argument
-    add("--runs", type=float, default=usual.runs, help="runs of a cell, default %(default)s")
-    add("--horizon", type=float, default=usual.horizon, help="rounds of a run, default %(default)s")
-    add("--seed", type=int, default=usual.seed, help="decides all randomness, default %(default)s")
+    add("--runs", type=float, default=usual.runs, help="runs per policy and problem, default %(default)s")
+    add("--horizon", type=float, default=usual.horizon, help="rounds per run, default %(default)s")
+    add("--seed", type=int, default=usual.seed, help="random seed, default %(default)s")
     add("--policies", type=_names, default=[], help="such as kl-ucb,clus-ucb; default: all")
-    add("--problems", type=_names, default=[], help="such as 'figure 2,telltale'; default: all")
-    add("--out", type=Path, help="a folder for results.json, league.md and league.svg")
+    add("--problems", type=_names, default=[], help="such as 'figure 2,ads (spans)'; default: all")
+    add("--out", type=Path, help="folder for results.json, league.md, league.svg and league.csv")
     return parser
 
 
 def _names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
+    """Split at commas, but not at those within brackets, as in ``ads (after 12,000 trials)``."""
+    return [part.strip() for part in re.split(r",(?![^(]*\))", text)]
 
 
 if __name__ == "__main__":

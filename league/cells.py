@@ -1,4 +1,4 @@
-"""What one policy paid on one problem: a cell of the league, and the key that says when it is out of date."""
+"""One cell of the league: the regret of a policy on a problem, and a key that tells if it is out of date."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Pair: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Settings:
-    """How every cell is played."""
+    """How every cell is simulated."""
 
     horizon: int = 10**5
     #: The runs of a cell; fewer where they would take too long.
@@ -93,19 +93,26 @@ def versions() -> dict[str, str]:
     return {"clusterbandits": clusterbandits.__version__, **fingerprint()}
 
 
+def has_cell(problem: Problem, name: str) -> bool:
+    """Tell whether a policy can be run on a problem: some cannot begin with sums of rewards."""
+    learner = policy(name, problem.clusters, family=problem.instance.family)
+    return problem.start is None or not learner.kernels.wants_each
+
+
 def cell_key(problem: Problem, name: str, settings: Settings, made_by: dict[str, str]) -> str:
-    """Return a hash of all that decides a cell: truth, policy and what it knows, settings, versions.
+    """Return a hash of all that decides a cell: true means, policy and what it knows, settings, versions.
 
     Widths count only where they can change what the policy does; elsewhere one cell serves all widths of an
     instance.
     """
     learner = policy(name, problem.clusters, family=problem.instance.family)
-    told = learner.description()
+    known = learner.description()
     if not learner.heeds_widths:
-        del told["clusters"]["widths"]
+        del known["clusters"]["widths"]
     decided = {
         "instance": problem.instance.to_dict(),
-        "policy": told,
+        "policy": known,
+        "start": None if problem.start is None else problem.start.to_dict(),
         "horizon": settings.horizon,
         "runs": settings.runs,
         "seed": settings.seed,

@@ -37,6 +37,17 @@ def short_times(ratio: float) -> str:
     return f"{ratio:.0f}" if ratio < 999.5 else f"{ratio / 1000:.2g}k" if ratio < 99_500 else ">99k"
 
 
+def seconds_text(seconds: float) -> str:
+    """Return seconds with two digits, whole from 10 on.
+
+    Examples
+    --------
+    >>> seconds_text(0.0057), seconds_text(4.3), seconds_text(110.0)
+    ('0.0057', '4.3', '110')
+    """
+    return f"{seconds:.2g}" if seconds < 9.95 else f"{seconds:.0f}"
+
+
 def listed(parts: Sequence[str]) -> str:
     """Return parts as a list in a sentence.
 

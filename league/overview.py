@@ -1,8 +1,9 @@
-"""How policies stand over many problems: mean ranks, mean ratios and worst cases."""
+"""Policies over many problems: mean ratios, worst cases, ruin and time."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,25 +13,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from league.cells import Cell, Pair
-    from league.problems import Fit, Problem
+    from league.problems import Kind, Problem
+
+#: A policy is ruined on a problem where its 95th percentile is over this many times the least.
+RUIN = 10.0
 
 
 @dataclass(frozen=True)
 class Overall:
-    """One policy over some problems."""
+    """One policy over the problems where it has a cell."""
 
     policy: str
-    mean_rank: float
+    #: How many problems these are.
+    problems: int
     #: The geometric mean of its ratios to the best.
     ratio: float
     #: Where its ratio to the best is the largest, and where that of its 95th percentile is.
     worst: Standing
     worst_tail: Standing
+    #: On how many problems it is ruined.
+    ruined: int
+    #: The seconds that one run takes: the median over problems, and the most.
+    seconds: float
+    most_seconds: float
 
 
 @dataclass(frozen=True)
 class Board:
-    """The standings of every problem."""
+    """The standings of every problem that has any cell."""
 
     problems: tuple[Problem, ...]
     standings: Mapping[str, tuple[Standing, ...]]
@@ -38,40 +48,49 @@ class Board:
     @classmethod
     def of_cells(cls, problems: Sequence[Problem], cells: Mapping[Pair, Cell]) -> Board:
         """Return the board of the cells that belong to these problems."""
-        of = {
-            problem.name: [cell for (name, _), cell in cells.items() if name == problem.name]
-            for problem in problems
-        }
-        return cls(tuple(problems), {name: standings(played) for name, played in of.items()})
+        of: dict[str, list[Cell]] = {}
+        for (name, _), cell in cells.items():
+            of.setdefault(name, []).append(cell)
+        kept = tuple(problem for problem in problems if problem.name in of)
+        return cls(kept, {problem.name: standings(of[problem.name]) for problem in kept})
 
-    def with_fit(self, *fits: Fit) -> Board:
-        """Return the part of the board whose widths fit in one of these ways."""
-        kept = tuple(problem for problem in self.problems if problem.fit in fits)
+    def of_kind(self, kind: Kind) -> Board:
+        """Return the part of the board with problems of one kind."""
+        kept = tuple(problem for problem in self.problems if problem.kind == kind)
         return Board(kept, {problem.name: self.standings[problem.name] for problem in kept})
 
-    def of_policy(self, policy: str) -> list[Standing]:
-        """Return how one policy stands on every problem."""
-        return [
-            one
-            for problem in self.problems
-            for one in self.standings[problem.name]
-            if one.cell.policy == policy
-        ]
+    def of_policy(self, policy: str) -> dict[str, Standing]:
+        """Return the standings of one policy by problem, where it has a cell."""
+        return {
+            name: one for name, rows in self.standings.items() for one in rows if one.cell.policy == policy
+        }
 
     def overview(self) -> tuple[Overall, ...]:
-        """Return every policy over all problems of the board, the least geometric mean of ratios first."""
-        names = [one.cell.policy for one in next(iter(self.standings.values()), ())]
-        rows = [_overall(name, self.of_policy(name)) for name in names]
-        return tuple(sorted(rows, key=lambda row: (row.ratio, row.mean_rank, row.policy)))
+        """Return every policy over all problems, the least geometric mean of ratios first.
+
+        Policies without a cell on some problems come last, since their means are over other problems.
+        """
+        names = dict.fromkeys(one.cell.policy for rows in self.standings.values() for one in rows)
+        rows = [_overall(name, list(self.of_policy(name).values())) for name in names]
+        return tuple(sorted(rows, key=lambda row: (-row.problems, row.ratio, row.policy)))
 
 
-def _overall(policy: str, played: Sequence[Standing]) -> Overall:
+def comparable(rows: Sequence[Overall]) -> list[Overall]:
+    """Return the policies of an overview that have a cell on as many problems as the first."""
+    return [row for row in rows if row.problems == rows[0].problems]
+
+
+def _overall(policy: str, found: Sequence[Standing]) -> Overall:
+    seconds = [one.cell.seconds for one in found]
     return Overall(
         policy=policy,
-        mean_rank=sum(one.rank for one in played) / len(played),
-        ratio=geometric_mean(one.ratio for one in played),
-        worst=max(played, key=lambda one: one.ratio),
-        worst_tail=max(played, key=lambda one: one.tail_ratio),
+        problems=len(found),
+        ratio=geometric_mean(one.ratio for one in found),
+        worst=max(found, key=lambda one: one.ratio),
+        worst_tail=max(found, key=lambda one: one.tail_ratio),
+        ruined=sum(one.tail_ratio > RUIN for one in found),
+        seconds=statistics.median(seconds),
+        most_seconds=max(seconds),
     )
 
 

@@ -1,216 +1,178 @@
-"""The league as a page of Markdown: advice, overviews, and a table for every problem."""
+"""The league as a page of Markdown: which policy to use, and where the default is not the best."""
 
 from __future__ import annotations
 
-import math
-import re
-import textwrap
 from typing import TYPE_CHECKING
 
-from clusterbandits.simulation.statistics import count_text, plus_minus, round_text
-from clusterbandits.tables import cell as shown
-from league.advice import RUIN, advice
-from league.numerals import times
-from league.play import FEWEST_RUNS, QUICK, SLOW, SLOWEST_RUNS
+from clusterbandits.policies.policy import DEFAULT
+from clusterbandits.simulation.statistics import count_text
+from clusterbandits.studies.candidates import TRIED
+from league.advice import advice
+from league.markdown import items, table, wrapped
+from league.method import method
+from league.numerals import listed, seconds_text, times
+from league.overview import RUIN, comparable
+from league.problems import KINDS, SMALL
 from league.standings import LEVEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from league.overview import Board, Overall
-    from league.problems import Fit, Problem
+    from league.problems import Kind, Problem
     from league.results import Results
-    from league.standings import Standing
+    from league.standings import Mark, Standing
 
-_LINE = 118
-_FITS: dict[Fit, str] = {
-    "true": "none is too small",
-    "harmless": "too small for a group without a best arm",
-    "misleading": "too small for the best group",
+_KINDS: dict[Kind, str] = {
+    "true widths": "no declared width is too small",
+    "harmless widths": "a width is too small, but not that of the best group",
+    "misleading widths": "the width of the best group is too small",
+    "small rates": f"all means are below {100 * SMALL:g} %",
+    "warm start": "policies begin with a history and its safe widths",
 }
 
 
-def page(results: Results, board: Board, uses_widths: Mapping[str, bool], picture: str) -> str:
+def page(results: Results, board: Board, picture: str, data: str) -> str:
     """Return the page.
 
     Parameters
     ----------
     results
-        How the cells were played.
+        How the cells were simulated.
     board
         The standings of all problems.
-    uses_widths
-        Whether each policy uses the widths it is told.
-    picture
-        The name of the picture beside the page.
+    picture, data
+        The names of the files beside the page.
     """
-    policies = [row.policy for row in board.overview()]
-    title = (
-        f"{count_text(len(policies), 'policy', 'policies')} on {count_text(len(board.problems), 'problem')}"
-    )
-    advised = "\n".join(_wrapped(sentence, "- ", "  ") for sentence in advice(board, uses_widths))
+    rows = board.overview()
     blocks = [
         "# The league",
-        _wrapped(f"{title}. {_how(results, board)}"),
-        f"![Mean regret over the best policy's: policies as rows, problems as columns]({picture})",
-        "## Which policy when",
-        f"These sentences are written by the numbers below.\n\n{advised}",
-        "## Over all problems",
-        _wrapped(_OVERVIEW_NOTE),
-        _overview(board),
-        *_part(board, "true", "## Where no width is too small"),
-        *_part(board, "misleading", "## Where the best group's width is too small"),
-        "## The problems",
-        _wrapped(_PROBLEM_NOTE),
-        _contents(board),
-        *(block for problem in board.problems for block in _problem(problem, board.standings[problem.name])),
+        wrapped(_opening(results, board, rows, data)),
+        "## Which policy to use",
+        items([*advice(board), _ADVISE]),
+        _policies(board, rows),
+        wrapped(_POLICIES_NOTE),
+        *(wrapped(text) for text in _missing(board, rows)),
+        "## Kinds of problems",
+        _kinds(board),
+        wrapped(_KINDS_NOTE),
+        *_default(board),
+        f"![Mean regret over that of the best policy: policies as rows, problems as columns]({picture})",
+        "## How it was measured",
+        *method(results, board, data),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
-_OVERVIEW_NOTE = (
-    "*Regret / best*: mean regret over the best policy's, as a geometric mean over problems. *Rank*: the "
-    "mean of the ranks. *Worst*: the largest such ratio, and where it is. *Worst tail*: the same of 95th "
-    f"percentiles, each over the least of its problem; over {RUIN:g} is ruin. Bold: the best of a column."
+_ADVISE = (
+    f"**With data of your own.** [`clusterbandits advise`](advise.md) simulates {len(TRIED)} of these "
+    "policies on problems that your data leave plausible, beginning with your data. It recommends "
+    f"`{DEFAULT}` unless another policy is clearly better."
 )
-_PROBLEM_NOTE = (
-    "Bold is the best policy; ≈ marks those that are not significantly worse (Welch's one-sided test against "
-    f"the best at {100 * LEVEL:g} %, with Holm's correction over its rivals). *95 %*: the 95th percentile "
-    "over runs. *s a run*: seconds one run takes on one core. *alarms*: runs in which rewards contradicted a "
-    "declared width, where there were any."
+_POLICIES_NOTE = (
+    "*Regret / best*: mean regret divided by that of the best policy of the problem, as a geometric mean "
+    "over problems. *Worst*: the largest of these ratios. *Worst tail*: the same for the 95th percentile of "
+    "regret, divided by the smallest of the problem. *Ruined*: the number of problems where that is over "
+    f"{RUIN:g}. *Seconds*: time of one run on one core, the median over problems; *slowest*: on the slowest "
+    "problem. Bold: the best of a column. [Policies](policies.md) explains each policy."
+)
+_KINDS_NOTE = (
+    "A problem counts once: as a warm start, else as small rates, else by its widths. *Its place*: by regret "
+    "/ best."
 )
 
 
-def _how(results: Results, board: Board) -> str:
-    settings, versions = results.settings, results.versions
-    many, rounds = count_text(settings.runs, "run"), count_text(settings.horizon, "round")
-    played = [one.cell.runs for rows in board.standings.values() for one in rows]
-    slow = sum(runs < settings.runs for runs in played)
-    fewer = (
-        f" Where one takes over {QUICK:g} second there are fewer, {FEWEST_RUNS} at least, {SLOWEST_RUNS} "
-        f"where it takes over {SLOW:g} seconds, as "
-        f"the column *runs* says ({slow} of {len(played)} cells)."
-        if slow
-        else ""
-    )
+def _opening(results: Results, board: Board, rows: Sequence[Overall], data: str) -> str:
+    many = f"{count_text(len(rows), 'policy', 'policies')} on {count_text(len(board.problems), 'problem')}"
     return (
-        f"Each cell is {many} of {rounds}, seed {settings.seed}.{fewer} A policy that uses no widths plays "
-        f"an instance once, whatever the widths. Made by `{results.command}` with clusterbandits "
-        f"{versions['clusterbandits']} (sources {versions['sources']}), NumPy {versions['numpy']} and Numba "
-        f"{versions['numba']}."
+        f"Use this page to choose a policy. It compares {many} by their regret after "
+        f"{results.settings.horizon:,} rounds: the reward lost by not always pulling the best arm. All "
+        f"numbers are in [{data}]({data}), with one row per problem and policy."
     )
 
 
-def _part(board: Board, fit: Fit, heading: str) -> list[str]:
-    part = board.with_fit(fit)
-    if not part.problems:
-        return []
-    names = ", ".join(f"[{problem.name}](#{slug(problem.name)})" for problem in part.problems)
-    listing = f"{count_text(len(part.problems), 'problem')}: {names}."
-    return [heading, _wrapped(listing), _overview(part)]
-
-
-def _overview(board: Board) -> str:
-    rows = board.overview()
+def _policies(board: Board, rows: Sequence[Overall]) -> str:
     short = {problem.name: problem.short for problem in board.problems}
-    columns: tuple[tuple[str, Callable[[Overall], float], Callable[[Overall], str]], ...] = (
-        ("regret / best", lambda row: row.ratio, lambda row: times(row.ratio)),
-        ("rank", lambda row: row.mean_rank, lambda row: f"{row.mean_rank:.1f}"),
-        ("worst", lambda row: row.worst.ratio, lambda row: times(row.worst.ratio)),
-        ("worst tail", lambda row: row.worst_tail.tail_ratio, lambda row: times(row.worst_tail.tail_ratio)),
+    columns: tuple[tuple[str, Callable[[Overall], float], Callable[[float], str]], ...] = (
+        ("regret / best", lambda row: row.ratio, times),
+        ("worst", lambda row: row.worst.ratio, times),
+        ("worst tail", lambda row: row.worst_tail.tail_ratio, times),
+        ("ruined", lambda row: row.ruined, str),
+        ("seconds", lambda row: row.seconds, seconds_text),
+        ("slowest", lambda row: row.most_seconds, seconds_text),
     )
-    least = [min(map(value, rows)) for _, value, _ in columns]
+    compared = comparable(rows)
+    least = [min(map(value, compared)) for _, value, _ in columns]
     grid = []
     for row in rows:
         numbers = [
-            f"**{text(row)}**" if value(row) == best else text(row)
+            _bold(text(value(row)), row in compared and value(row) == best)
             for (_, value, text), best in zip(columns, least, strict=True)
         ]
-        where = [short[one.cell.problem] for one in (row.worst, row.worst_tail)]
-        grid.append([row.policy, *numbers[:3], where[0], numbers[3], where[1]])
+        numbers.insert(2, short[row.worst.cell.problem])
+        name = f"{row.policy} (default)" if row.policy == DEFAULT else row.policy
+        grid.append([name, *numbers])
     heads = [name for name, _, _ in columns]
-    return table(["policy", *heads[:3], "on", heads[3], "on "], grid, "lrrrlrl")
+    return table(["policy", *heads[:2], "on", *heads[2:]], grid, "lrrlrrrr")
 
 
-def _contents(board: Board) -> str:
-    grid = []
-    for problem in board.problems:
-        best = board.standings[problem.name][0].cell
-        groups = len(problem.clusters.names)
-        link = f"[{problem.name}](#{slug(problem.name)})"
-        grid.append([link, str(len(problem.instance.arms)), str(groups), _FITS[problem.fit], best.policy])
-    return table(["problem", "arms", "groups", "widths", "best"], grid, "lrrll")
+def _bold(text: str, best: bool) -> str:
+    return f"**{text}**" if best else text
 
 
-def _problem(problem: Problem, rows: Sequence[Standing]) -> list[str]:
-    widths = ", ".join(f"{width:.3g}" for width in problem.clusters.widths)
-    told = f"{problem.shows[0].upper()}{problem.shows[1:]}. Widths {widths}: {_FITS[problem.fit]}."
-    heads = ["rank", "policy", "regret ± s.e.", "/ best", "95 %", "runs", "s a run"]
-    grid, sides = [_row(one) for one in rows], "rlrrrrr"
-    if any(one.cell.alarms for one in rows):
-        heads, sides = [*heads, "alarms"], sides + "r"
-        grid = [[*row, str(one.cell.alarms or "")] for row, one in zip(grid, rows, strict=True)]
-    return [f"### {problem.name}", _wrapped(told), table(heads, grid, sides)]
-
-
-def _row(one: Standing) -> list[str]:
-    cell = one.cell
-    error = math.nan if cell.standard_error is None else cell.standard_error
-    regret = plus_minus(cell.mean, error)
-    names = {"best": f"**{cell.policy}**", "close": f"{cell.policy} ≈", "worse": cell.policy}
+def _missing(board: Board, rows: Sequence[Overall]) -> list[str]:
+    """Say which policies have no cell on some problems."""
+    whole = len(board.problems)
+    found = [f"`{row.policy}` ({whole - row.problems})" for row in rows if row.problems < whole]
+    if not found:
+        return []
     return [
-        str(one.rank),
-        names[one.mark],
-        f"**{regret}**" if one.mark == "best" else regret,
-        times(one.ratio),
-        shown(cell.high),
-        round_text(cell.runs),
-        f"{cell.seconds:.2g}",
+        f"Some policies were not run on every problem: {listed(found)}, with the number of problems left "
+        "out. Policies that need every reward on its own cannot begin with a history, which holds sums. The "
+        "means of such a policy are over the other problems; it stands last and is not compared with the "
+        "rest."
     ]
 
 
-def _wrapped(text: str, first: str = "", rest: str = "") -> str:
-    wrapper = textwrap.TextWrapper(
-        _LINE, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+def _kinds(board: Board) -> str:
+    grid = []
+    for kind in KINDS:
+        part = board.of_kind(kind)
+        if not part.problems:
+            continue
+        rows = part.overview()
+        own = [(times(row.ratio), str(place)) for place, row in enumerate(rows, 1) if row.policy == DEFAULT]
+        best = f"{rows[0].policy} ({times(rows[0].ratio)})"
+        grid.append([kind, _KINDS[kind], str(len(part.problems)), best, *(own or [("", "")])[0]])
+    heads = ["kind", "meaning", "problems", "best policy (regret / best)", DEFAULT, "its place"]
+    return table(heads, grid, "llrlrr")
+
+
+def _default(board: Board) -> list[str]:
+    """Return the section on the default policy: all problems, those first where it is far from the best."""
+    found = board.of_policy(DEFAULT)
+    if not found:
+        return []
+    ordered = sorted(found.items(), key=lambda item: -item[1].ratio)
+    named = {problem.name: problem for problem in board.problems}
+    grid = [_problem(named[name], board.standings[name][0], own) for name, own in ordered]
+    heads = ["problem", "kind", "arms", "groups", "best policy", f"{DEFAULT} / best", "rank"]
+    marks = [one.mark for one in found.values()]
+    return ["## Where the default is not the best", wrapped(_counts(marks)), table(heads, grid, "llrrlrr")]
+
+
+def _counts(marks: Sequence[Mark]) -> str:
+    return (
+        f"Of {count_text(len(marks), 'problem')}, `{DEFAULT}` is the best policy on {marks.count('best')} "
+        f"(bold below), not significantly worse than the best on {marks.count('close')} (≈), and "
+        f"significantly worse on {marks.count('worse')}. The last columns are its mean regret divided by "
+        f"that of the best policy, and its rank. The test is Welch's, one-sided, at {100 * LEVEL:g} %, with "
+        "Holm's correction over all policies."
     )
-    return wrapper.fill(text)
 
 
-def slug(heading: str) -> str:
-    """Return the anchor that GitHub gives a heading.
-
-    Examples
-    --------
-    >>> slug("figure 8 (0.4 and 0.2)")
-    'figure-8-04-and-02'
-    """
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> str:
-    """Return a table of Markdown whose columns are as wide in the source as in the page.
-
-    Examples
-    --------
-    >>> print(table(["policy", "regret"], [["kl-ucb", "12.5"], ["ucb1", "103.4"]], "lr"))
-    | policy | regret |
-    |:-------|-------:|
-    | kl-ucb |   12.5 |
-    | ucb1   |  103.4 |
-    """
-    grid = [heads, *rows]
-    sizes = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    rules = [
-        f":{'-' * (size + 1)}" if side == "l" else f"{'-' * (size + 1)}:"
-        for size, side in zip(sizes, sides, strict=True)
-    ]
-    lines = [
-        "| "
-        + " | ".join(
-            text.ljust(size) if side == "l" else text.rjust(size)
-            for text, size, side in zip(row, sizes, sides, strict=True)
-        )
-        + " |"
-        for row in grid
-    ]
-    return "\n".join([lines[0], f"|{'|'.join(rules)}|", *lines[1:]])
+def _problem(problem: Problem, best: Standing, own: Standing) -> list[str]:
+    sizes = [str(len(problem.instance.arms)), str(len(problem.clusters.names))]
+    ratio = times(own.ratio)
+    marked = {"best": f"**{ratio}**", "close": f"≈ {ratio}", "worse": ratio}
+    return [problem.name, problem.kind, *sizes, best.cell.policy, marked[own.mark], str(own.rank)]

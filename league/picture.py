@@ -13,9 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from clusterbandits.files import whole_file
+from clusterbandits.policies.policy import DEFAULT
 from clusterbandits.simulation.statistics import round_text
 from league.numerals import short_times
-from league.problems import FITS
+from league.overview import comparable
+from league.problems import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,17 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from league.overview import Board
-    from league.problems import Fit
     from league.standings import Mark
 
-_GROUPS: dict[Fit, str] = {
-    "true": "no width\ntoo small",
-    "harmless": "too small,\nharmless",
-    "misleading": "too small for\nthe best group",
-}
-#: Inches: GitHub shows 8.8 of them at full size.
-_WIDTH, _ROW, _WIDEST_CELL = 8.8, 0.21, 0.42
-_LEFT, _RIGHT, _TOP, _BOTTOM = 1.2, 0.7, 1.35, 0.8
+#: Inches.
+_WIDTH, _ROW, _WIDEST_CELL = 10.4, 0.21, 0.42
+_LEFT, _RIGHT, _TOP, _BOTTOM = 1.2, 0.7, 1.45, 0.8
 #: The space between groups of columns, in cells.
 _GAP = 0.35
 #: From light yellow to dark brown by lightness alone, so that it reads without colour too.
@@ -55,10 +51,10 @@ class Square:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: squares from the top down, and whether it begins a group of columns."""
+    """One column: squares from the top down, None where a policy has no cell, and the group of columns."""
 
     name: str
-    squares: tuple[Square, ...]
+    squares: tuple[Square | None, ...]
     group: str
 
 
@@ -72,24 +68,25 @@ class Heat:
 
 
 def heat(board: Board, horizon: int) -> Heat:
-    """Return the numbers of the picture: problems by how their widths fit, then a summary of all."""
+    """Return the numbers of the picture: problems by kind, then a summary of all."""
     rows = board.overview()
     policies = tuple(row.policy for row in rows)
     columns = []
-    for fit in FITS:
-        for problem in board.with_fit(fit).problems:
+    for kind in KINDS:
+        for problem in board.of_kind(kind).problems:
             of = {one.cell.policy: Square(one.ratio, one.mark) for one in board.standings[problem.name]}
-            columns.append(Column(problem.short, tuple(of[name] for name in policies), _GROUPS[fit]))
+            columns.append(Column(problem.short, tuple(map(of.get, policies)), kind.replace(" ", "\n")))
     summaries = {"geometric mean": [row.ratio for row in rows], "worst": [row.worst.ratio for row in rows]}
     for name, ratios in summaries.items():
-        marks: list[Mark] = ["best" if ratio == min(ratios) else "worse" for ratio in ratios]
+        least = min(ratios[: len(comparable(rows))])
+        marks: list[Mark] = ["best" if ratio == least else "worse" for ratio in ratios]
         columns.append(Column(name, tuple(map(Square, ratios, marks)), "all"))
-    title = f"Mean regret over the best policy's after {round_text(horizon)} rounds"
+    title = f"Mean regret after {round_text(horizon)} rounds, best policy = 1"
     return Heat(title, policies, tuple(columns))
 
 
 def save_picture(shown: Heat, path: Path) -> None:
-    """Write the picture in the format the suffix names; the file is whole or not there."""
+    """Write the picture in the format of the suffix, whole or not at all."""
     settings: dict[str, Any] = {
         "font.size": 8,
         "font.sans-serif": ["DejaVu Sans"],  # one name: it is written beside each of some 500 texts
@@ -119,13 +116,15 @@ def _draw(shown: Heat) -> Figure:
     for left, column in zip(lefts, shown.columns, strict=True):
         _draw_column(axes, left, column)
     axes.set_yticks([row + 0.5 for row in range(rows)], shown.policies)
+    for name in axes.get_yticklabels():
+        name.set_fontweight("bold" if name.get_text() == DEFAULT else "normal")
     axes.xaxis.tick_top()
     slanted: dict[str, Any] = {"rotation": 50, "ha": "left", "rotation_mode": "anchor"}
     axes.set_xticks([left + 0.5 for left in lefts], [column.name for column in shown.columns], **slanted)
     axes.tick_params(length=0, pad=3)
     _draw_groups(axes, shown, lefts)
     figure.text(0.08 / width, 1 - 0.08 / height, shown.title, va="top", fontsize=10, fontweight="bold")
-    _draw_key(figure, width, height)
+    _draw_key(figure, width, height, any(None in column.squares for column in shown.columns))
     return figure
 
 
@@ -141,6 +140,9 @@ def _lefts(shown: Heat) -> list[float]:
 def _draw_column(axes: Axes, left: float, column: Column) -> None:
     norm, colours = LogNorm(1, _LARGEST, clip=True), colormaps[_COLOURS]
     for row, square in enumerate(column.squares):
+        if square is None:
+            axes.text(left + 0.5, row + 0.52, "–", ha="center", va="center", fontsize=7, color="#888888")
+            continue
         colour = colours(float(norm(square.ratio)))
         frame = _FRAMES[square.mark]
         inset = 0.03 if square.mark != "worse" else 0.0
@@ -176,11 +178,11 @@ def _draw_groups(axes: Axes, shown: Heat, lefts: list[float]) -> None:
             [edges[0] + 0.05, edges[-1] - 0.05], [foot, foot], color="#444444", linewidth=1, clip_on=False
         )
         middle = (edges[0] + edges[-1]) / 2
-        axes.text(middle, foot + 0.25, name, ha="center", va="top", fontsize=7.5, linespacing=1.1)
+        axes.text(middle, foot + 0.25, name, ha="center", va="top", fontsize=7, linespacing=1.1)
 
 
-def _draw_key(figure: Figure, width: float, height: float) -> None:
-    """Say at the foot what frames mean; the numbers themselves are the key to the colours."""
+def _draw_key(figure: Figure, width: float, height: float, gaps: bool) -> None:
+    """Say at the foot what frames and dashes mean; the numbers themselves are the key to the colours."""
     axes = figure.add_axes((0.08 / width, 0.06 / height, 1 - 0.16 / width, 0.2 / height))
     axes.set(xlim=(0, width - 0.16), ylim=(0, 0.2))
     axes.axis("off")
@@ -190,3 +192,5 @@ def _draw_key(figure: Figure, width: float, height: float) -> None:
         axes.add_patch(Rectangle((at, 0.03), 0.2, 0.14, facecolor="white", **_FRAMES[mark]))
         axes.text(at + 0.26, 0.1, meaning, va="center", fontsize=7.5)
         at += 0.65
+    if gaps:
+        axes.text(at + 2.0, 0.1, "–  not run", va="center", fontsize=7.5)

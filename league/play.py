@@ -1,15 +1,14 @@
-"""Playing the cells that are missing or out of date, one after the other, each on all cores."""
+"""Simulate the cells that are missing or out of date, one after the other, each on all cores."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterbandits import simulate
-from league.cells import Cell, Settings, cell_key, summarise
+from league.cells import Cell, Settings, cell_key, has_cell, summarise
 from league.results import Results, save
 
 if TYPE_CHECKING:
@@ -19,17 +18,17 @@ if TYPE_CHECKING:
     from clusterbandits import Result
     from league.problems import Problem
 
-#: The seconds a run may take for all runs to be played; for slower ones, those that a cell may take on one
-#: core, as long as it has so many runs.
+#: All runs are simulated if one takes at most QUICK seconds. Otherwise a cell has as many as fit into BUDGET
+#: seconds on one core, and at least FEWEST_RUNS.
 QUICK, BUDGET, FEWEST_RUNS = 1.0, 40.0, 10
-#: The seconds from which on a run is so slow that only so many are played.
+#: If a run takes SLOW seconds or more, there are only so many.
 SLOW, SLOWEST_RUNS = 30.0, 2
 #: A run is timed over this share of its rounds first, and over all of them where that is quick.
 _SHARE, _SHORT = 20, 1.0
 
 
 def affordable_runs(wanted: int, seconds: float) -> int:
-    """Return how many runs to play where one takes so many seconds: fewer than wanted for slow ones.
+    """Return how many runs to simulate if one takes so many seconds: fewer than wanted for slow ones.
 
     Examples
     --------
@@ -43,9 +42,12 @@ def affordable_runs(wanted: int, seconds: float) -> int:
 
 
 def play_cell(problem: Problem, policy: str, key: str, settings: Settings) -> Cell:
-    """Time one run of a policy on a problem, then play all it can afford."""
+    """Time one run of a policy on a problem, then simulate as many as it can afford."""
     _play(problem, policy, replace(settings, horizon=min(100, settings.horizon)), runs=1)  # compiles
-    seconds = _SHARE * _seconds(problem, policy, replace(settings, horizon=settings.horizon // _SHARE or 1))
+    short = replace(settings, horizon=settings.horizon // _SHARE or 1)
+    seconds = _SHARE * _seconds(problem, policy, short)
+    if seconds > _SHARE * _SHORT:  # timed again, in case something else delayed it
+        seconds = min(seconds, _SHARE * _seconds(problem, policy, short))
     if seconds <= _SHARE * _SHORT:
         seconds = _seconds(problem, policy, settings)
     result = _play(problem, policy, settings, affordable_runs(settings.runs, seconds))
@@ -69,6 +71,7 @@ def _play(problem: Problem, policy: str, settings: Settings, runs: int) -> Resul
         settings.seed,
         clusters=problem.clusters,
         checkpoints=[horizon],
+        start=problem.start,
     )
 
 
@@ -79,31 +82,32 @@ def play_league(
     path: Path,
     say: Callable[[str], None],
 ) -> Results:
-    """Return results with a cell for every problem and policy, and no others; kept in the file as they come.
+    """Return results with every cell of these problems and policies, and no others; saved after each cell.
 
     Parameters
     ----------
     results
-        Settings and versions to play with, and cells of earlier leagues.
+        Settings and versions, and cells of earlier leagues.
     problems, policies
-        Who plays whom.
+        What is simulated.
     path
-        The file; an interruption loses no more than one cell.
+        The file of results; an interruption loses at most one cell.
     say
-        Told about every cell that is played.
+        Called with a sentence after every cell.
     """
     keys = {
         (problem.name, policy): cell_key(problem, policy, results.settings, dict(results.versions))
         for problem in problems
         for policy in policies
+        if has_cell(problem, policy)
     }
     known = {cell.key: cell for cell in results.cells.values()}
     missing = len(set(keys.values()) - known.keys())
-    say(f"{len(keys)} cells, {missing} to play")
+    say(f"{len(keys)} cells, {missing} to simulate")
     cells, count = dict(results.cells), 0
-    for problem, policy in itertools.product(problems, policies):
-        pair = problem.name, policy
-        key = keys[pair]
+    named = {problem.name: problem for problem in problems}
+    for pair, key in keys.items():
+        problem, policy = named[pair[0]], pair[1]
         if key not in known:
             known[key] = cell = play_cell(problem, policy, key, results.settings)
             cells[pair], count = cell, count + 1

@@ -1,4 +1,4 @@
-"""The numbers behind the page, in one JSON file that is whole at any time, a line a cell."""
+"""The numbers behind the page, in one JSON file that is whole at any time, with one line per cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORMAT = "clusterbandits league 1"
 
 @dataclass(frozen=True)
 class Results:
-    """All cells, how they were played, and by what."""
+    """All cells, how they were simulated, and by what."""
 
     command: str
     settings: Settings

@@ -1,4 +1,4 @@
-"""One league from beginning to end: play what is missing, then write the page and the picture."""
+"""One league from beginning to end: simulate what is missing, then write the page and its files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterbandits import POLICIES
 from clusterbandits.errors import UnwritableFileError
 from clusterbandits.files import sweep, whole_file
 from league.cells import Settings, versions
+from league.data_file import csv_of
 from league.overview import Board
 from league.page import page
 from league.picture import heat, save_picture
@@ -26,15 +26,16 @@ _ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Places:
-    """Where a league is kept and shown."""
+    """The files of a league."""
 
     results: Path = _ROOT / "league" / "results.json"
     page: Path = _ROOT / "docs" / "league.md"
     picture: Path = _ROOT / "docs" / "league.svg"
+    data: Path = _ROOT / "docs" / "league.csv"
 
     @classmethod
     def in_folder(cls, folder: Path) -> Places:
-        """Return places in one folder, which is made if need be."""
+        """Return places in one folder, which is created if it does not exist."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -42,7 +43,7 @@ class Places:
             raise UnwritableFileError(
                 f"The folder '{folder}' must be writable. Got '{reason}' instead."
             ) from None
-        return cls(folder / "results.json", folder / "league.md", folder / "league.svg")
+        return cls(*(folder / name for name in ("results.json", "league.md", "league.svg", "league.csv")))
 
 
 def run_league(
@@ -53,23 +54,23 @@ def run_league(
     command: str,
     say: Callable[[str], None],
 ) -> Board:
-    """Play, keep and show a league; return its standings."""
-    sweep(places.results.parent)
+    """Simulate a league and write its files; return its standings."""
+    for folder in {places.results.parent, places.page.parent}:
+        sweep(folder)
     kept = load(places.results)
     begun = Results(command, settings, versions(), {} if kept is None else kept.cells)
     return show(play_league(begun, problems, policies, places.results, say), problems, places)
 
 
 def show(results: Results, problems: Sequence[Problem], places: Places) -> Board:
-    """Write the page and the picture of results that hold every cell of these problems."""
+    """Write the picture, the data file and the page of results."""
     board = Board.of_cells(problems, results.cells)
     save_picture(heat(board, results.settings.horizon), places.picture)
-    with whole_file(places.page) as unfinished:
-        unfinished.write_text(written(results, board, places), encoding="utf-8")
+    _write(places.data, csv_of(board))
+    _write(places.page, page(results, board, places.picture.name, places.data.name))
     return board
 
 
-def written(results: Results, board: Board, places: Places) -> str:
-    """Return the text of the page."""
-    uses_widths = {name: kind.uses_widths for name, kind in POLICIES.items()}
-    return page(results, board, uses_widths, places.picture.name)
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")

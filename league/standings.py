@@ -60,9 +60,9 @@ def standings(cells: Sequence[Cell]) -> tuple[Standing, ...]:
 
 
 def worse_than(rival: Cell, best: Cell) -> float:
-    """Return the p-value of "the rival pays no more than the best": Welch's one-sided test.
+    """Return the p-value of "the rival has no more regret than the best": Welch's one-sided test.
 
-    Where one run tells nothing of the spread it is 1; where no run differs from another the means decide.
+    It is 1 if one of them has a single run, which has no spread. Where all runs are equal the means decide.
     """
     if rival.standard_error is None or best.standard_error is None:
         return 1.0

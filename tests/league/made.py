@@ -1,4 +1,4 @@
-"""Cells from numbers, for boards that nobody had to play."""
+"""Cells from numbers, for boards without simulations."""
 
 from __future__ import annotations
 

@@ -17,31 +17,54 @@ ARGUMENTS = [
     "--policies",
     "kl-ucb,clus-ucb",
     "--problems",
-    "figure 2, telltale",
+    "figure 2, low-arm",
 ]
 
 
 def test_a_small_league(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "new" / "folder"
     assert main([*ARGUMENTS, "--out", str(folder)]) == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["league.md", "league.svg", "results.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "league.csv",
+        "league.md",
+        "league.svg",
+        "results.json",
+    ]
     printed = capsys.readouterr()
-    assert printed.err.splitlines()[0] == "4 cells, 4 to play"
-    assert printed.err.splitlines()[-1].startswith("[4/4] telltale, clus-ucb: regret ")
-    assert printed.out.startswith("The safest default is ")
+    assert printed.err.splitlines()[0] == "4 cells, 4 to simulate"
+    assert printed.err.splitlines()[-1].startswith("[4/4] low-arm, clus-ucb: regret ")
+    assert printed.out.startswith('The default is kindred, which "auto" names.')
     assert printed.out.endswith(f"\nWritten: {folder / 'league.md'}\n")
     page = (folder / "league.md").read_text()
     assert "python -m league --runs 5 --horizon 1e3 --policies kl-ucb,clus-ucb" in page
     results = load(folder / "results.json")
     assert results is not None
-    assert set(results.cells) == {(a, b) for a in ("figure 2", "telltale") for b in ("kl-ucb", "clus-ucb")}
+    assert set(results.cells) == {(a, b) for a in ("figure 2", "low-arm") for b in ("kl-ucb", "clus-ucb")}
     assert {cell.runs for cell in results.cells.values()} == {5}
 
-    before = (folder / "results.json").read_bytes(), page, (folder / "league.svg").read_bytes()
+    files = sorted(folder.iterdir())
+    before = [path.read_bytes() for path in files]
     assert main([*ARGUMENTS, "--out", str(folder)]) == 0
-    assert capsys.readouterr().err == "4 cells, 0 to play\n"
-    after = [(folder / name).read_bytes() for name in ("results.json", "league.md", "league.svg")]
-    assert after == [before[0], before[1].encode(), before[2]]
+    assert capsys.readouterr().err == "4 cells, 0 to simulate\n"
+    assert [path.read_bytes() for path in files] == before
+
+
+def test_commas_within_brackets_do_not_separate_names(tmp_path: Path) -> None:
+    names = ["admissions (after 240 trials)", "ads (after 12,000 trials)"]
+    given = ["--runs", "2", "--horizon", "50", "--policies", "ucb1", "--problems", ",".join(names)]
+    assert main([*given, "--out", str(tmp_path)]) == 0
+    results = load(tmp_path / "results.json")
+    assert results is not None
+    assert list(results.cells) == [(name, "ucb1") for name in names]
+    assert f"--problems '{names[0]},{names[1]}'" in (tmp_path / "league.md").read_text()
+
+
+def test_a_league_without_any_cell_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("league.__main__.has_cell", lambda *_: False)
+    assert main([*ARGUMENTS, "--out", str(tmp_path)]) == 2
+    assert "must be policies that can begin with a history" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -50,7 +73,7 @@ def test_a_small_league(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         (["--runs", "0"], "The '--runs' parameter of league must be a whole number of at least 1. Got 0.0"),
         (["--horizon", "1.5"], "The '--horizon' parameter of league must be a whole number of at least 1."),
         (["--policies", "best"], "The '--policies' parameter of league must be one of "),
-        (["--problems", "figure 1"], "The 'problems' parameter of league must be one of figure 2, "),
+        (["--problems", "figure 1"], "The '--problems' parameter of league must be one of figure 2, "),
         (["--seed", "-1"], "The '--seed' parameter of league must be a whole number of at least 0. Got -1"),
     ],
 )
@@ -66,8 +89,8 @@ def test_refusals(
 def test_a_part_does_not_replace_the_page(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     assert main(arguments) == 2
     assert capsys.readouterr().err == (
-        "Error: The '--out' parameter of league must be a folder where the league is not the whole one, "
-        "whose page it would replace. Got none instead.\n"
+        "Error: The '--out' parameter of league must be a folder if only a part of the league is run, "
+        "so that its page is not replaced. Got none instead.\n"
     )
 
 
@@ -85,4 +108,4 @@ def test_an_interruption_is_no_error(
 
     monkeypatch.setattr("league.play.simulate", stop)
     assert main([*ARGUMENTS, "--out", str(tmp_path)]) == 130
-    assert capsys.readouterr().err.endswith("Interrupted; the same command goes on from here.\n")
+    assert capsys.readouterr().err.endswith("Interrupted. Run the same command again to continue.\n")

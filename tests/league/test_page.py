@@ -11,17 +11,21 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from league.cells import Settings, summarise
+from league.cells import Cell, Settings, summarise
 from league.overview import Board
-from league.page import page, slug
+from league.page import page
 from league.picture import heat, save_picture
-from league.problems import problems
+from league.problems import KINDS, problems
 from league.results import Results, load
-from league.run import Places, written
+from league.run import Places, show
 from tests.league.made import board, cell, cells
 
-POLICIES = [f"policy-{k}" for k in range(20)]
+POLICIES = ["kindred", *(f"policy-{k}" for k in range(1, 21))]
 VERSIONS = {"clusterbandits": "0.1.0", "sources": "abc", "numpy": "2.0", "numba": "0.60"}
+
+
+def results_of(*played: Cell) -> Results:
+    return Results("python -m league", Settings(), VERSIONS, {one.pair: one for one in played})
 
 
 def full() -> Results:
@@ -33,12 +37,12 @@ def full() -> Results:
         for problem in problems()
         for k, name in enumerate(POLICIES)
     ]
-    return Results("python -m league", Settings(), VERSIONS, {one.pair: one for one in played})
+    return results_of(*played)
 
 
 RESULTS = full()
 BOARD = Board.of_cells(problems(), RESULTS.cells)
-TEXT = page(RESULTS, BOARD, {name: k % 2 == 0 for k, name in enumerate(POLICIES)}, "league.svg")
+TEXT = page(RESULTS, BOARD, "league.svg", "league.csv")
 
 
 def tables(text: str) -> list[list[list[str]]]:
@@ -49,27 +53,43 @@ def tables(text: str) -> list[list[list[str]]]:
     ]
 
 
-def test_every_policy_on_every_problem() -> None:
-    found = tables(TEXT)
-    overviews, contents, each = found[:3], found[3], found[4:]
-    assert len(each) == len(problems()) == len(contents) - 2
-    for table in overviews:
-        assert sorted(row[0] for row in table[2:]) == sorted(POLICIES)
-    for problem, table in zip(problems(), each, strict=True):
-        assert f"\n### {problem.name}\n" in TEXT
-        assert sorted(row[1].strip("*≈ ") for row in table[2:]) == sorted(POLICIES)
-        assert [int(row[0]) for row in table[2:]] == list(range(1, 21))
-        standing = BOARD.standings[problem.name]
-        assert [row[1] for row in table[2:] if row[1].startswith("**")] == [f"**{standing[0].cell.policy}**"]
-        close = [f"{one.cell.policy} ≈" for one in standing if one.mark == "close"]
-        assert [row[1] for row in table[2:] if row[1].endswith("≈")] == close
+def prose(text: str) -> str:
+    return " ".join(text.split())
 
 
-def test_links_lead_to_headings() -> None:
-    anchors = {slug(heading) for heading in re.findall(r"^#+ (.*)$", TEXT, flags=re.MULTILINE)}
-    links = re.findall(r"\]\(#([^)]+)\)", TEXT)
-    assert len(links) == 20 + 13 + 5
-    assert set(links) <= anchors
+def test_the_page_is_short() -> None:
+    assert len(TEXT.splitlines()) <= 126
+
+
+def test_every_policy_and_every_problem_has_a_row() -> None:
+    policies, kinds, each = tables(TEXT)
+    names = [row[0].removesuffix(" (default)") for row in policies[2:]]
+    assert names == [row.policy for row in BOARD.overview()]
+    assert [row[0] for row in policies[2:] if row[0].endswith("(default)")] == ["kindred (default)"]
+    assert {row[0]: int(row[2]) for row in kinds[2:]} == {
+        "true widths": 13,
+        "harmless widths": 2,
+        "misleading widths": 5,
+        "small rates": 3,
+        "warm start": 3,
+    }
+    assert sorted(row[0] for row in each[2:]) == sorted(problem.name for problem in problems())
+
+
+def test_numbers_of_the_default_are_those_of_the_board() -> None:
+    *_, each = tables(TEXT)
+    found = BOARD.of_policy("kindred")
+    ratios = [float(row[5].strip("*≈ ")) for row in each[2:]]
+    assert ratios == sorted(ratios, reverse=True)
+    for row in each[2:]:
+        own, best = found[row[0]], BOARD.standings[row[0]][0]
+        assert (row[4], int(row[6])) == (best.cell.policy, own.rank)
+        assert float(row[5].strip("*≈ ")) == pytest.approx(own.ratio, abs=0.005)
+        assert (row[5][0] == "*", row[5][0] == "≈") == (own.mark == "best", own.mark == "close")
+    marks = [one.mark for one in found.values()]
+    assert f"Of 26 problems, `kindred` is the best policy on {marks.count('best')} (bold below)" in prose(
+        TEXT
+    )
 
 
 def test_the_source_is_tidy() -> None:
@@ -78,54 +98,94 @@ def test_the_source_is_tidy() -> None:
         assert line == line.rstrip()
     for block in re.findall(r"(?:^\|.*\n)+", TEXT, flags=re.MULTILINE):
         assert len({len(line) for line in block.splitlines()}) == 1
-    assert TEXT.endswith("|\n")
+    assert TEXT.endswith(".\n")
 
 
 def test_the_page_says_how_it_was_made() -> None:
-    opening = " ".join(TEXT.split("![")[0].split())
-    assert opening.startswith(
-        "# The league 20 policies on 20 problems. Each cell is 100 runs of 1e5 rounds, seed 1."
+    text = prose(TEXT)
+    assert "It compares 21 policies on 26 problems by their regret after 100,000 rounds" in text
+    assert "in 100 runs of 100,000 rounds, with seed 1 and the default settings of the policy." in text
+    assert "There are fewer runs in 26 of 546 results, where one run takes over 1 second" in text
+    assert "Made with clusterbandits 0.1.0 (sources abc), NumPy 2.0 and Numba 0.60 by:" in text
+    assert "```console\npython -m league\n```" in TEXT
+    assert "200 per arm of *ads*, 50 per arm of *flights-by-origin*, 20 per arm of *admissions*" in text
+    for name in ("league.csv", "league.svg", "advise.md", "policies.md"):
+        assert f"]({name})" in TEXT
+
+
+def test_other_numbers_make_other_pages() -> None:
+    """Every line that states a result follows from the results."""
+    played = [cell("kindred", 30.0), cell("kl-ucb", 10.0), cell("kindred", 10.0, problem="figure 3")]
+    other = [cell("kindred", 10.0), cell("kl-ucb", 40.0), cell("kindred", 10.0, problem="figure 3")]
+    first, second = (
+        page(results_of(*one), board(*one), "league.svg", "league.csv") for one in (played, other)
     )
-    assert "there are fewer, 10 at least, 2 where it takes over 30 seconds, as the column" in opening
-    assert "*runs* says (20 of 400 cells)." in opening
-    assert "`python -m league` with clusterbandits 0.1.0 (sources abc), NumPy 2.0 and Numba 0.60." in opening
-    assert "![" in TEXT
-    assert "](league.svg)" in TEXT
+    figures = re.compile(r"\d+\.\d\d")
+    shared = set(figures.findall(first)) & set(figures.findall(second))
+    assert shared <= {"1.00", "0.01", "0.60"}, "these figures do not depend on the results"
 
 
 def test_parts_without_problems_are_left_out() -> None:
     played = cells({"figure 2": {"a": 10.0, "b": 12.0}})
-    results = Results("python -m league", Settings(), VERSIONS, {one.pair: one for one in played})
-    text = page(results, board(*played), {"a": True, "b": False}, "league.svg")
-    assert "1 problem:" in text
-    assert "too small for" not in text
-    assert "there are fewer" not in text
-    assert text.count("## Where") == 1
+    text = page(results_of(*played), board(*played), "league.svg", "league.csv")
+    assert "2 policies on 1 problem by" in text
+    assert "It is not part of this league." in text
+    assert "## Where the default" not in text
+    for absent in (
+        "misleading",
+        "There are fewer runs",
+        "half the best span",
+        "after … trials",
+        "not run on",
+    ):
+        assert absent not in text
 
 
-def test_alarms_have_a_column_where_there_are_any() -> None:
-    played = [cell("a", 10.0, alarms=7), cell("b", 12.0), cell("a", 10.0, problem="figure 4")]
-    results = Results("python -m league", Settings(), VERSIONS, {one.pair: one for one in played})
-    loud, quiet = tables(page(results, board(*played), {"a": True, "b": False}, "league.svg"))[-2:]
-    assert [row[-1] for row in loud] == ["alarms", "-------:", "7", ""]
-    assert quiet[0][-1] == "s a run"
+def test_the_page_names_policies_without_some_cells() -> None:
+    warm = "ads (after 12,000 trials)"
+    played = cells({"figure 2": {"kindred": 10.0, "each": 5.0}, warm: {"kindred": 10.0}})
+    text = page(results_of(*played), board(*played), "league.svg", "league.csv")
+    assert "Some policies were not run on every problem: `each` (1), with the number" in prose(text)
+    first, last = tables(text)[0][2:]
+    assert (first[0], last[0]) == ("kindred (default)", "each")
+    assert (first[1], last[1]) == ("**1.41**", "1.00"), "what is not comparable is not the best"
+
+
+def test_the_default_may_lack_cells() -> None:
+    warm = "ads (after 12,000 trials)"
+    played = cells({"figure 2": {"kindred": 10.0, "a": 5.0}, warm: {"a": 10.0}})
+    _, kinds, each = tables(page(results_of(*played), board(*played), "league.svg", "league.csv"))
+    assert [row[4:] for row in kinds[2:]] == [["2.00", "2"], ["", ""]]
+    assert [row[0] for row in each[2:]] == ["figure 2"]
 
 
 def test_the_heat_is_the_board() -> None:
     shown = heat(BOARD, 10**5)
     overview = BOARD.overview()
-    assert shown.title == "Mean regret over the best policy's after 1e5 rounds"
+    assert shown.title == "Mean regret after 1e5 rounds, best policy = 1"
     assert shown.policies == tuple(row.policy for row in overview)
     assert [column.name for column in shown.columns[-2:]] == ["geometric mean", "worst"]
-    assert [square.ratio for square in shown.columns[-1].squares] == [row.worst.ratio for row in overview]
-    assert {column.name for column in shown.columns[:-2]} == {problem.short for problem in problems()}
+    worst = [square.ratio for square in shown.columns[-1].squares if square is not None]
+    assert worst == [row.worst.ratio for row in overview]
     by_name = {problem.short: problem for problem in problems()}
-    fits = [by_name[column.name].fit for column in shown.columns[:-2]]
-    assert fits == ["true"] * 13 + ["harmless"] * 2 + ["misleading"] * 5
+    assert [column.name for column in shown.columns[:-2]] == sorted(
+        by_name, key=lambda name: list(KINDS).index(by_name[name].kind)
+    )
     for column in shown.columns[:-2]:
         standing = {one.cell.policy: one for one in BOARD.standings[by_name[column.name].name]}
         for name, square in zip(shown.policies, column.squares, strict=True):
+            assert square is not None
             assert (square.ratio, square.mark) == (standing[name].ratio, standing[name].mark)
+
+
+def test_missing_cells_are_dashes(tmp_path: Path) -> None:
+    shown = heat(board(*cells({"figure 2": {"a": 1.0, "b": 2.0}, "figure 3": {"b": 2.0}})), 10**5)
+    assert shown.policies == ("b", "a")
+    assert [square is None for square in shown.columns[1].squares] == [False, True]
+    save_picture(shown, tmp_path / "a.svg")
+    assert "not run" in (tmp_path / "a.svg").read_text()
+    save_picture(heat(BOARD, 10**5), tmp_path / "a.svg")
+    assert "not run" not in (tmp_path / "a.svg").read_text()
 
 
 @pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
@@ -161,11 +221,13 @@ def test_nothing_in_the_picture_leaves_it(monkeypatch: pytest.MonkeyPatch, tmp_p
         assert math.floor(box.y1 * 100) <= height * 100
 
 
-def test_the_committed_page_is_what_the_results_say() -> None:
+def test_the_committed_files_are_what_the_results_say(tmp_path: Path) -> None:
     places = Places()
     results = load(places.results)
     if results is None:
-        pytest.skip("no league has been played yet")
+        pytest.skip("no league has been run yet")
+    made = Places.in_folder(tmp_path)
+    show(results, problems(), made)
+    for kept, written in ((places.page, made.page), (places.data, made.data)):
+        assert kept.read_text(encoding="utf-8") == written.read_text(encoding="utf-8")
     assert places.picture.exists()
-    text = written(results, Board.of_cells(problems(), results.cells), places)
-    assert places.page.read_text(encoding="utf-8") == text

@@ -1,4 +1,4 @@
-"""Cells are played once, kept, and played again only where something changed."""
+"""Cells are simulated once, kept, and simulated again only where something changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from clusterbandits import POLICIES, Instance, simulate
 from clusterbandits.errors import UnreadableFileError
 from clusterbandits.fingerprint import fingerprint
 from league import play
-from league.cells import Settings, cell_key, summarise, versions
+from league.cells import Settings, cell_key, has_cell, summarise, versions
+from league.drawn import draw_history
 from league.play import affordable_runs, play_cell, play_league
 from league.problems import Problem, choose
 from league.results import Results, load, save
@@ -25,7 +26,7 @@ BOTH = ("kl-ucb", "clus-ucb")
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """List the cells that are played, and play none of them."""
+    """List the cells that are simulated, and simulate none of them."""
     found: list[tuple[str, str]] = []
 
     def pretend(problem: Problem, policy: str, key: str, _: Settings) -> Any:
@@ -57,19 +58,36 @@ def test_a_cell_is_what_simulate_says() -> None:
     assert play_cell(problem, "clus-ucb", "k", Settings(300, 1)).standard_error is None
 
 
+def test_a_warm_cell_begins_with_the_history() -> None:
+    (problem,) = choose(["admissions (after 240 trials)"])
+    found = play_cell(problem, "kl-ucb", "k", SETTINGS)
+    result = simulate(problem.instance, "kl-ucb", 300, runs=4, seed=1, start=problem.start)
+    assert found.mean == pytest.approx(result.regret(0)[:, -1].mean(), rel=1e-5)
+    cold = play_cell(dataclasses.replace(problem, start=None), "kl-ucb", "k", SETTINGS)
+    assert found.mean < cold.mean
+
+
 def test_slow_policies_play_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     slower = (1e-6, 1.0, 1.25, 4.0, 1e3)
     assert [affordable_runs(100, seconds) for seconds in slower] == [100, 100, 32, 10, 2]
     assert affordable_runs(4, 10.0) == 4
-    ticks = iter([0.0, 2.0])
+    ticks = iter([0.0, 2.0, 0.0, 2.0])
     monkeypatch.setattr("league.play.time.perf_counter", lambda: next(ticks))
     (problem,) = choose(["figure 2"])
     found = play_cell(problem, "kl-ucb", "", Settings(horizon=10, runs=100))
     assert (found.runs, found.seconds) == (2, 40)
 
 
+def test_one_delay_does_not_make_a_policy_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([0.0, 2.0, 0.0, 0.01, 0.0, 0.2])
+    monkeypatch.setattr("league.play.time.perf_counter", lambda: next(ticks))
+    (problem,) = choose(["figure 2"])
+    found = play_cell(problem, "kl-ucb", "", Settings(horizon=10, runs=100))
+    assert (found.runs, found.seconds) == (100, 0.2)
+
+
 def test_unchanged_cells_are_not_played_again(tmp_path: Path, played: list[tuple[str, str]]) -> None:
-    path, names = tmp_path / "results.json", ["figure 2", "telltale"]
+    path, names = tmp_path / "results.json", ["figure 2", "low-arm"]
     first = again(path, names)
     assert played == [(name, policy) for name in names for policy in BOTH]
     assert again(path, names) == first == load(path)
@@ -107,6 +125,35 @@ def test_keys_follow_what_a_policy_knows() -> None:
     assert set(versions()) == set(MADE_BY)
 
 
+@pytest.mark.parametrize("name", BOTH)
+def test_keys_follow_the_history(name: str) -> None:
+    (warm,) = choose(["admissions (after 240 trials)"])
+    assert warm.start is not None
+    longer = dataclasses.replace(warm, start=draw_history(warm.instance, 21))
+    lucky = dataclasses.replace(warm.start, totals=np.minimum(warm.start.totals + 1, warm.start.trials))
+    others = [dataclasses.replace(warm, start=None), longer, dataclasses.replace(warm, start=lucky)]
+    keys = [cell_key(problem, name, SETTINGS, MADE_BY) for problem in (warm, *others)]
+    assert len(set(keys)) == 4
+    assert keys[0] == cell_key(choose([warm.name])[0], name, SETTINGS, MADE_BY)
+
+
+def test_policies_that_need_every_reward_have_no_warm_cell(
+    tmp_path: Path, played: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["figure 2", "admissions (after 240 trials)"]
+    kind = POLICIES["kindred"]
+    kernels: Any = kind.kernels
+    monkeypatch.setattr(kind, "kernels", kernels._replace(wants_each=True))
+    found = again(tmp_path / "results.json", names, policies=("kindred", "kl-ucb"))
+    assert played == [("figure 2", "kindred"), ("figure 2", "kl-ucb"), (names[1], "kl-ucb")]
+    assert list(found.cells) == played
+
+
+def test_every_policy_of_the_package_can_begin_with_a_history() -> None:
+    (warm,) = choose(["admissions (after 240 trials)"])
+    assert all(has_cell(warm, name) for name in POLICIES)
+
+
 def test_without_widths_an_instance_is_played_once(tmp_path: Path, played: list[tuple[str, str]]) -> None:
     found = again(tmp_path / "results.json", ["figure 4", "figure 6", "figure 7"]).cells
     assert [pair for pair in played if pair[1] == "kl-ucb"] == [("figure 4", "kl-ucb")]
@@ -129,7 +176,7 @@ def test_policies_that_use_no_widths_pay_the_same(name: str) -> None:
 def test_an_interruption_loses_one_cell(
     tmp_path: Path, played: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, names = tmp_path / "results.json", ["figure 2", "telltale"]
+    path, names = tmp_path / "results.json", ["figure 2", "low-arm"]
     pretend = play.play_cell
 
     def stop_at_third(*given: Any) -> Any:
@@ -152,7 +199,7 @@ def test_an_interrupted_change_keeps_the_old_cells_until_the_end(
     tmp_path: Path, played: list[tuple[str, str]]
 ) -> None:
     path = tmp_path / "results.json"
-    again(path, ["figure 2", "telltale"])
+    again(path, ["figure 2", "low-arm"])
     shorter = again(path, ["figure 2"], policies=("kl-ucb",))
     assert list(shorter.cells) == [("figure 2", "kl-ucb")]
     assert load(path) == shorter
