@@ -123,8 +123,13 @@ def entries(state: Any) -> Kernels:
     if kind not in _ENTRIES:
         kernels = KERNELS[kind]
         if isinstance(state, tuple):
-            select_now, update_now = entry(kernels.select, state, 1), entry(kernels.update, state, 0, 1, 0.0)
-            kernels = kernels._replace(select=select_now, update=update_now)
+            kernels = kernels._replace(
+                select=entry(kernels.select, state, 1),
+                update=entry(kernels.update, state, 0, 1, 0.0),
+                learn=plain(kernels.learn)
+                if kernels.learn is nothing_to_learn
+                else entry(kernels.learn, state, 0),
+            )
         _ENTRIES[kind] = kernels
     return _ENTRIES[kind]
 
