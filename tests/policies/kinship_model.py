@@ -191,10 +191,7 @@ class Cluster:
 
 def middle(law: Law, pulls: Sequence[float], totals: Sequence[float]) -> tuple[float, float]:
     """Return the prior of means where none is given: pulls worth a precision of 1/2 on the scale."""
-    if law.bounded:
-        mean = 0.5
-    else:
-        mean = law.mean(np.floor(2 * law.place(sum(totals) / sum(pulls)) + 0.5) / 2)
+    mean = 0.5 if law.bounded else law.mean(np.floor(2 * law.place(sum(totals) / sum(pulls)) + 0.5) / 2)
     return 0.5 / law.information(mean), mean
 
 

@@ -45,7 +45,8 @@ def learned(law: Law, *data: Data, widths: Any = math.inf, **settings: Any) -> A
     clusters = cb.Clusters([len(pulls) for pulls, _ in data], widths=widths)
     policy = cb.Kindred(clusters, family=law.spec, alarm="ignore", **settings)
     pulls, totals = (sum((one[i] for one in data), ()) for i in range(2))
-    policy._tell_past((arm, t, s) for arm, (t, s) in enumerate(zip(pulls, totals, strict=True)) if t)
+    rows = ((arm, int(t), s) for arm, (t, s) in enumerate(zip(pulls, totals, strict=True)))
+    policy._tell_past(row for row in rows if row[1])
     return policy
 
 
@@ -179,10 +180,8 @@ def test_single_arms_are_drawn_from_their_posterior(law: Law) -> None:
 def test_draws_within_a_width_are_those_of_the_restricted_posterior(law: Law) -> None:
     policy, posterior, common = learned(law, FEW, widths=0.3), expected(law, FEW, width=0.3)[0], 4
     state, count = policy._live, 4000
-    found = []
-    for _ in range(count):
-        if kindred._draw_within(state, 0, common):
-            found.append(state.draws.copy())
+    tries = (kindred._draw_within(state, 0, common) for _ in range(count))
+    found = [state.draws.copy() for kept in tries if kept]
     rng, many = np.random.default_rng(8), 200_000
     own = rng.choice(WIDTH, many, p=posterior.precisions)
     shared = SHARED * np.exp(posterior.alike[common])
@@ -257,7 +256,9 @@ def test_ways_of_one_cluster_are_bayes_rule(law: Law) -> None:
     alike = math.exp(posterior.any_precision)
     kept = OF_WIDTH * math.exp(posterior.alike[WIDTH]) + (1 - OF_WIDTH) * alike
     fits = kin.within[0] / kin.within_before[0]
-    weights = np.array([UNRELATED, (1 - UNRELATED) * WITHIN * fits * kept, (1 - UNRELATED) * (1 - WITHIN) * alike])
+    weights = np.array(
+        [UNRELATED, (1 - UNRELATED) * WITHIN * fits * kept, (1 - UNRELATED) * (1 - WITHIN) * alike]
+    )
     assert ways_of(kin, 0) == pytest.approx(weights / weights.sum(), abs=0.004)
 
 
