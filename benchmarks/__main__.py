@@ -10,6 +10,7 @@ from benchmarks.measure import RESULTS, keep, table
 NAMES = (
     "beyond",
     "bounds",
+    "cold",
     "families",
     "online",
     "paper",
