@@ -12,6 +12,7 @@ NAMES = (
     "beyond",
     "bounded",
     "bounds",
+    "cold",
     "families",
     "online",
     "paper",

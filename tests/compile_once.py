@@ -15,7 +15,7 @@ import clusterbandits as cb
 from clusterbandits.compiled import cache_folder
 
 #: One policy of every kind that is compiled by itself, in two parts that take about as long.
-PARTS = (["clus-ts", "thompson", "ucb1"], ["kl-ucb", "imed", "tlp-mean", "ossb"])
+PARTS = (["clus-ts", "thompson", "ucb1"], ["kl-ucb", "imed", "tlp-mean", "ossb", "kindred"])
 
 
 def compile_once() -> None:

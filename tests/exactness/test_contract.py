@@ -25,6 +25,9 @@ SETTINGS = [
     "ossb:epsilon=0,gamma=0.5",
     "epsilon-greedy:c=1,gap=1",
     "hier-ts:widths=respected",
+    "thompson:prior=0.3@20",
+    "kindred:prior=0.3@20",
+    "kindred:alarm=widen,alarm_level=1",
 ]
 
 

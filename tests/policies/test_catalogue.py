@@ -49,4 +49,4 @@ def test_the_command_speaks_json(capsys: pytest.CaptureFixture[str]) -> None:
         run(["policies", "--json"])
     rows = json.loads(capsys.readouterr().out)
     assert [row["policy"] for row in rows] == list(cb.POLICIES)
-    assert rows[-1]["settings"]["widths"] == "ignored"
+    assert rows[-1]["settings"] == {"prior": None, "seed": 0, "alarm": "warn", "alarm_level": 0.05}

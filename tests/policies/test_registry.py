@@ -15,7 +15,7 @@ NAMES = {"Clusters": cb.Clusters, "KLUCB": cb.KLUCB, "ClusUCB": cb.ClusUCB}
 CLUS_UCB = {"a": 0.0, "refresh": 1, "leader": "clustered", "hedge": 0.0, "alarm": "warn", "alarm_level": 0.05}
 CLASSICAL = ["ucb1", "moss", "epsilon-greedy", "kl-ucb", "kl-ucb++", "imed", "thompson"]
 CLUSTERED = ["tlp-mean", "tlp-max", "tsc", "ucbc", "ckl-ucb", "ossb", "clus-ucb"]
-BEYOND = ["clus-ucb-hedged", "clus-opt", "imed-clus", "imed-opt", "clus-ts", "hier-ts"]
+BEYOND = ["clus-ucb-hedged", "clus-opt", "imed-clus", "imed-opt", "clus-ts", "hier-ts", "kindred"]
 
 
 def test_settings_behind_a_colon() -> None:
@@ -91,7 +91,7 @@ def test_every_policy_says_what_it_is() -> None:
     assert [name for name in CLASSICAL if cb.POLICIES[name].uses_widths] == []
     assert [name for name in BEYOND if not cb.POLICIES[name].uses_widths] == []
     assert [name for name, kind in cb.POLICIES.items() if kind.needs_horizon] == ["kl-ucb++"]
-    drawn = ["epsilon-greedy", "thompson", "tsc", "clus-ts", "hier-ts"]
+    drawn = ["epsilon-greedy", "thompson", "tsc", "clus-ts", "hier-ts", "kindred"]
     assert [name for name, kind in cb.POLICIES.items() if kind.randomised] == drawn
 
 

@@ -53,6 +53,7 @@ def together(*calls: Callable[[], object]) -> None:
         "ossb",
         "imed-clus",
         "ckl-ucb",
+        "kindred:alarm=widen",
     ],
 )
 def test_nothing_is_lost_between_threads(spec: str) -> None:

@@ -693,7 +693,7 @@ def test_a_result_that_does_not_fit_into_memory_is_refused() -> None:
         cb.simulate(instance, "kl-ucb", 10**6, runs=1000, checkpoints=list(range(1, 501)))
 
 
-@pytest.mark.parametrize("name", ["ckl-ucb", "clus-ts", "hier-ts"])
+@pytest.mark.parametrize("name", ["ckl-ucb", "clus-ts", "hier-ts", "kindred"])
 def test_policies_that_keep_much_for_every_arm_refuse_many_arms(name: str) -> None:
     with pytest.raises(cb.InvalidInputError, match="at most 10,000 arms in all"):
         cb.policy(name, cb.Clusters([10_001], widths=0.1))

@@ -128,9 +128,11 @@ def draw_mean(_law: Law, stream: Stream, pulls: float, total: float) -> float:
 @kernel
 def log_evidence(_law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
     """Return the log of a ratio of two Beta integrals."""
-    return _log_integral(pulls + known, total + known_total) - _log_integral(known, known_total)
+    # Failures are added up by themselves: they may be far fewer than the last digit of the pulls.
+    failures, known_failures = pulls - total, known - known_total
+    return _log_beta(total + known_total, failures + known_failures) - _log_beta(known_total, known_failures)
 
 
 @kernel
-def _log_integral(pulls: float, total: float) -> float:
-    return math.lgamma(total) + math.lgamma(pulls - total) - math.lgamma(pulls)
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)

@@ -11,7 +11,7 @@ import numpy as np
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.posterior import draw_mean
 from clusterbandits.families.stream import Stream, fresh_stream, uniform
-from clusterbandits.limits import MOST_TABLE_ARMS
+from clusterbandits.limits import LARGEST_MEAN, MOST_TABLE_ARMS
 from clusterbandits.policies.arms import Floats, Ints, members_of
 from clusterbandits.policies.kinship import (
     BY_WIDTH,
@@ -183,9 +183,10 @@ class _Memory(StreamPlace):
                 raise invalid(
                     key, data.owner, f"a list with a number for each of {len(numbers)} arms", data[key]
                 )
+        low, high = max(state.law.lowest, -LARGEST_MEAN), min(state.law.highest, LARGEST_MEAN)
         for pulls, total in zip(data["learned_pulls"], data["learned_totals"], strict=True):
             whole("learned_pulls", data.owner, pulls, least=0, most=rounds)
-            between("learned_totals", data.owner, total, -1e300, 1e300)
+            between("learned_totals", data.owner, total, low * pulls, high * pulls)
 
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
         """Learn again from the same rewards, or from all of them if the arms are no longer the same."""
@@ -220,9 +221,10 @@ class Kindred(Policy):
     Examples
     --------
     >>> from clusterbandits import Clusters
-    >>> policy = Kindred(Clusters([2, 1]))
-    >>> policy.ask(2)
-    [0, 2]
+    >>> policy = Kindred(Clusters([2, 1], widths=0.1))
+    >>> policy.tell(policy.ask(), 1)
+    >>> policy.ask()
+    2
 
     References
     ----------
@@ -237,7 +239,7 @@ class Kindred(Policy):
     widths_optional = True
     randomised = True
     needs_posterior = True
-    guarantee = "none proven; below the classical bound in the league"
+    guarantee = "none proven"
     reference = "this project"
     saved = _Memory()
     kernels = Kernels(select, update, watch=watch, learn=learn)
@@ -267,9 +269,11 @@ _MOST_KEPT = 64
 def _before_rewards(state: KindredState) -> Kinship:
     """Return what is known before the first reward; it takes long to count, so a few of them are kept."""
     key = state.law, state.start.tobytes(), state.widths.tobytes(), state.known, state.known_total
-    if key not in _BEFORE:
+    known = _BEFORE.get(key)
+    if known is None:
         learn_all(state)
+        known = state.kinship
         if len(_BEFORE) >= _MOST_KEPT:
             _BEFORE.clear()
-        _BEFORE[key] = copy.deepcopy(state.kinship)
-    return copy.deepcopy(_BEFORE[key])
+        _BEFORE[key] = known
+    return copy.deepcopy(known)

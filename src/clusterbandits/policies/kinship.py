@@ -61,7 +61,8 @@ _SEEDS = 1_000_003
 _TOLERANCE = 2e-3
 #: A cluster is learned anew when its pulls have grown by this share.
 _GROWTH = 0.03
-#: The steps of the grid that the prior of means is normalised on, and how far it reaches.
+#: The steps of the grid that the prior of means is normalised on, and how far it reaches (in standard
+#: deviations of a prior whose deviation is below 1).
 _STEPS, _FAR = 600, 60.0
 #: Places in ``Kinship.base``.
 PULLS, TOTAL, NORM, CENTRE = range(4)
@@ -222,14 +223,21 @@ def _rebase(state: Any) -> bool:
     if kin.base[PULLS] > 0.0 and kin.base[CENTRE] == place:
         return False
     kin.base[PULLS], kin.base[TOTAL], kin.base[CENTRE], kin.base[NORM] = pulls, pulls * mean, place, 0.0
-    mass, step = 0.0, 2.0 * _FAR / _STEPS
+    far = _FAR * min(1.0, 1.0 / math.sqrt(_prior_precision(law, kin.base)))
+    mass, step = 0.0, 2.0 * far / _STEPS
     for i in range(_STEPS):
-        mass += step * math.exp(_log_prior(law, kin.base, mean_at(law, place - _FAR + (i + 0.5) * step)))
+        mass += step * math.exp(_log_prior(law, kin.base, mean_at(law, place - far + (i + 0.5) * step)))
     kin.base[NORM] = math.log(mass)
     for c in range(kin.told.size):
         if state.widths[c] < math.inf:
             kin.within_before[c] = _share_within_before(state, c)
     return True
+
+
+@inner_kernel
+def _prior_precision(law: Law, base: Floats) -> float:
+    """Return the precision of the prior of means, on the scale."""
+    return float(base[PULLS] / pulls_worth(law, base[TOTAL] / base[PULLS], 1.0))
 
 
 @kernel
@@ -282,7 +290,9 @@ def learn_cluster(state: Any, c: int) -> None:
 def _window(state: Any, c: int, v: int) -> tuple[float, float]:
     """Return the likely cluster mean on the scale, and its standard deviation."""
     kin, law = state.kinship, state.law
-    weights, sums = 0.0, 0.0
+    weights, sums, given = 0.0, 0.0, 0.0
+    if state.known > 0.0:
+        given = _prior_precision(law, kin.base)
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
         if kin.pulls[arm] > 0.0:
@@ -293,7 +303,8 @@ def _window(state: Any, c: int, v: int) -> tuple[float, float]:
             weights += weight
             sums += weight * link(law, mean)
     if weights == 0.0:
-        return kin.base[CENTRE], _WIDEST
+        return kin.base[CENTRE], _WIDEST * min(1.0, math.sqrt(_BASE_PRECISION / max(given, _BASE_PRECISION)))
+    weights, sums = weights + given, sums + given * kin.base[CENTRE]
     return sums / weights, min(1.0 / math.sqrt(weights), _WIDEST)
 
 
@@ -373,9 +384,9 @@ def _share_within_before(state: Any, c: int) -> float:
     kept = 0
     for _ in range(_DRAWS_BEFORE):
         v = WIDTH if uniform(stream) < OF_WIDTH else draw_cell(stream, kin.favoured)
-        mean = draw_mean(law, stream, kin.base[PULLS], kin.base[TOTAL])
-        if law.lowest < mean < law.highest:
-            kept += _keeps_within(state, c, mean, worth(state, c, v, mean), 0.0)
+        drawn = draw_mean(law, stream, kin.base[PULLS], kin.base[TOTAL])
+        mean = min(max(drawn, mean_at(law, -math.inf)), mean_at(law, math.inf))
+        kept += _keeps_within(state, c, mean, worth(state, c, v, mean), 0.0)
     return max(kept, 1) / _DRAWS_BEFORE
 
 

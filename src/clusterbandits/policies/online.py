@@ -214,7 +214,7 @@ class Online(Watchful):
             self._watch_earlier()
 
     def add_arm(self, arm: Label, cluster: Label) -> None:
-        """Take in a new arm of an existing cluster; it will be asked for first."""
+        """Add a new arm to an existing cluster; policies that pull every arm once ask for it first."""
         with self._lock:
             self._regroup(self.clusters.with_arm(arm, cluster))
 
@@ -347,8 +347,9 @@ class Online(Watchful):
         self._awaited = list(told["awaited"])
         self._all_awaited = sum(told["awaited"])
         self._next_round = told["rounds"] + 1
-        self.saved.load(told["choice"], state, self._numbers)
         self._restore_watched(told["watched"])
+        # What is learned again depends on the widths that are still in use.
+        self.saved.load(told["choice"], state, self._numbers)
 
 
 def _copy(part: Any) -> Any:
