@@ -25,7 +25,7 @@ _RUNS = 100
 #: The logits of the groups' click rates, and the standard deviation of arms within a group.
 _CENTRES, _SPREAD = np.array([-4.0, -3.6, -3.2, -2.8]), 0.3
 #: The names of what is compared.
-KNOWN, ALONE, THOMPSON = "kindred, groups of new arms known", "kindred, new arms alone", "thompson"
+KNOWN, ALONE, THOMPSON = "kindred, groups known", "kindred, new arms alone", "thompson"
 
 
 def _rates(rng: Generator, groups: Any) -> Floats:
@@ -82,7 +82,7 @@ def measure() -> list[Measurement]:
         error = float(saved.std(ddof=1) / math.sqrt(_RUNS))
         found.append(
             Measurement(
-                f"{name}: regret above that with known groups, in standard errors",
+                f"{name}: excess over known groups, standard errors",
                 float(saved.mean()) / error,
                 "",
                 limit=2,
