@@ -13,6 +13,7 @@ NAMES = (
     "bounded",
     "bounds",
     "cold",
+    "default",
     "families",
     "online",
     "paper",

@@ -39,8 +39,8 @@ def _cells(results: Results, board: Board) -> str:
     fewer = sum(count < settings.runs for count in runs)
     slow = (
         f" There are fewer runs in {fewer} of {len(runs)} results, where one run takes over {QUICK:g} "
-        f"second: at least {FEWEST_RUNS}, and {SLOWEST_RUNS} where it takes over {SLOW:g} seconds. Their "
-        "95th percentiles are rough."
+        f"second and the policy is not the default: at least {FEWEST_RUNS}, and {SLOWEST_RUNS} where it "
+        f"takes over {SLOW:g} seconds. Their 95th percentiles are rough."
         if fewer
         else ""
     )

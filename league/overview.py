@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from league.standings import Standing, standings
+from league.standings import Standing, holm, standings, worse_than
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,6 +73,39 @@ class Board:
         names = dict.fromkeys(one.cell.policy for rows in self.standings.values() for one in rows)
         rows = [_overall(name, list(self.of_policy(name).values())) for name in names]
         return tuple(sorted(rows, key=lambda row: (-row.problems, row.ratio, row.policy)))
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One policy beside another, over the problems where both have a cell."""
+
+    #: The problems where it has significantly less regret, and those where it has significantly more.
+    less: tuple[str, ...]
+    more: tuple[str, ...]
+    problems: int
+    #: The largest ratio of its mean regret to the other's, and the problem where it is.
+    worst: float
+    worst_on: str
+
+
+def duel(board: Board, policy: str, other: str) -> Duel | None:
+    """Compare two policies: Welch's one-sided tests with Holm's correction over problems."""
+    own, others = board.of_policy(policy), board.of_policy(other)
+    names = [name for name in own if name in others]
+    if not names:
+        return None
+    pairs = [(own[name].cell, others[name].cell) for name in names]
+    less = holm([worse_than(rival, mine) for mine, rival in pairs])
+    more = holm([worse_than(mine, rival) for mine, rival in pairs])
+    ratios = [own[name].ratio / others[name].ratio for name in names]
+    worst = max(ratios)
+    return Duel(
+        less=tuple(name for name, found in zip(names, less, strict=True) if found),
+        more=tuple(name for name, found in zip(names, more, strict=True) if found),
+        problems=len(names),
+        worst=worst,
+        worst_on=names[ratios.index(worst)],
+    )
 
 
 def comparable(rows: Sequence[Overall]) -> list[Overall]:

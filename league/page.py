@@ -11,7 +11,7 @@ from league.advice import advice
 from league.markdown import items, table, wrapped
 from league.method import method
 from league.numerals import listed, seconds_text, times
-from league.overview import RUIN, comparable
+from league.overview import RUIN, comparable, duel
 from league.problems import KINDS, SMALL
 from league.standings import LEVEL
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from league.results import Results
     from league.standings import Mark, Standing
 
+#: Policies that the default is compared with one by one.
+_USUAL = ("thompson", "kl-ucb", "clus-ucb")
 _KINDS: dict[Kind, str] = {
     "true widths": "no declared width is too small",
     "harmless widths": "a width is too small, but not that of the best group",
@@ -158,7 +160,30 @@ def _default(board: Board) -> list[str]:
     grid = [_problem(named[name], board.standings[name][0], own) for name, own in ordered]
     heads = ["problem", "kind", "arms", "groups", "best policy", f"{DEFAULT} / best", "rank"]
     marks = [one.mark for one in found.values()]
-    return ["## Where the default is not the best", wrapped(_counts(marks)), table(heads, grid, "llrrlrr")]
+    return [
+        "## Where the default is not the best",
+        wrapped(_counts(marks)),
+        table(heads, grid, "llrrlrr"),
+        *_duels(board),
+    ]
+
+
+def _duels(board: Board) -> list[str]:
+    """Compare the default with single policies."""
+    short = {problem.name: problem.short for problem in board.problems}
+    found = {name: duel(board, DEFAULT, name) for name in _USUAL}
+    grid = [
+        [name, *map(str, counts), times(one.worst), short[one.worst_on]]
+        for name, one in found.items()
+        if one is not None
+        for counts in [(len(one.less), one.problems - len(one.less) - len(one.more), len(one.more))]
+    ]
+    heads = [f"{DEFAULT} beside", "less regret", "no clear difference", "more regret", "largest ratio", "on"]
+    note = (
+        "The number of problems on which its regret is significantly less or more than that of one other "
+        "policy, by the same test, and its largest ratio to that policy."
+    )
+    return [table(heads, grid, "lrrrrl"), wrapped(note)] if grid else []
 
 
 def _counts(marks: Sequence[Mark]) -> str:

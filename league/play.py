@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterbandits import simulate
+from clusterbandits.policies.policy import DEFAULT
 from league.cells import Cell, Settings, cell_key, has_cell, summarise
 from league.results import Results, save
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from clusterbandits import Result
     from league.problems import Problem
 
-#: All runs are simulated if one takes at most QUICK seconds. Otherwise a cell has as many as fit into BUDGET
-#: seconds on one core, and at least FEWEST_RUNS.
+#: All runs are simulated if one takes at most QUICK seconds, and for the default policy, which the league is
+#: to judge. Otherwise a cell has as many as fit into BUDGET seconds on one core, and at least FEWEST_RUNS.
 QUICK, BUDGET, FEWEST_RUNS = 1.0, 40.0, 10
 #: If a run takes SLOW seconds or more, there are only so many.
 SLOW, SLOWEST_RUNS = 30.0, 2
@@ -50,7 +51,8 @@ def play_cell(problem: Problem, policy: str, key: str, settings: Settings) -> Ce
         seconds = min(seconds, _SHARE * _seconds(problem, policy, short))
     if seconds <= _SHARE * _SHORT:
         seconds = _seconds(problem, policy, settings)
-    result = _play(problem, policy, settings, affordable_runs(settings.runs, seconds))
+    runs = settings.runs if policy == DEFAULT else affordable_runs(settings.runs, seconds)
+    result = _play(problem, policy, settings, runs)
     alarms = int(result.alarms(0).any(axis=1).sum())
     return summarise((problem.name, policy), key, result.regret(0)[:, -1], seconds, alarms)
 

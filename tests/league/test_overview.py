@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league.advice import advice
+from league.overview import duel
 from league.problems import Kind
 from tests.league.made import board, cell, cells
 
@@ -97,3 +98,12 @@ def test_advice_names_two_policies_where_they_differ() -> None:
 def test_advice_without_the_default() -> None:
     found = advice(board(cell("clus-ts", 10.0)))
     assert found == ['**The default is `kindred`**, which `"auto"` names. It is not part of this league.']
+
+
+def test_two_policies_are_compared_problem_by_problem() -> None:
+    found = duel(board(*cells(MEANS)), "kindred", "clus-ucb")
+    assert found is not None
+    # 10 and 12 are 1.4 standard errors apart.
+    assert (found.less, found.more, found.problems) == (("figure 7",), ("figure 3",), 3)
+    assert (found.worst, found.worst_on) == (15, "figure 3")
+    assert duel(board(*cells(MEANS)), "kindred", "ossb") is None

@@ -12,6 +12,7 @@ import pytest
 from clusterbandits import POLICIES, Instance, simulate
 from clusterbandits.errors import UnreadableFileError
 from clusterbandits.fingerprint import fingerprint
+from clusterbandits.policies.policy import DEFAULT
 from league import play
 from league.cells import Settings, cell_key, has_cell, summarise, versions
 from league.drawn import draw_history
@@ -76,6 +77,14 @@ def test_slow_policies_play_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     (problem,) = choose(["figure 2"])
     found = play_cell(problem, "kl-ucb", "", Settings(horizon=10, runs=100))
     assert (found.runs, found.seconds) == (2, 40)
+
+
+def test_the_default_has_all_runs_however_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([0.0, 2.0, 0.0, 2.0])
+    monkeypatch.setattr("league.play.time.perf_counter", lambda: next(ticks))
+    (problem,) = choose(["figure 2"])
+    found = play_cell(problem, DEFAULT, "", Settings(horizon=10, runs=50))
+    assert (found.runs, found.seconds) == (50, 40)
 
 
 def test_one_delay_does_not_make_a_policy_slow(monkeypatch: pytest.MonkeyPatch) -> None:

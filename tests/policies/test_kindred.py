@@ -293,7 +293,8 @@ def check_draws(policy: Any, count: int = 60) -> None:
     for _ in range(count):
         assert 0 <= select(state, 10**6) < state.pulls.size
         assert np.isfinite(state.draws).all()
-        if state.pulls.size > 1:
+        # Arms that must be tried first are not drawn.
+        if state.pulls.size > 1 and (state.pulls.all() or family.highest < INF):
             assert (state.draws >= family.lowest).all()
             assert (state.draws <= family.highest).all()
 
@@ -359,6 +360,41 @@ def test_single_arms_equal_arms_and_short_runs(family: str) -> None:
     assert result.mean(0)[-1] == 0
     two = cb.Instance([[0.4, 0.5]], family=family)
     assert cb.simulate(two, "kindred", 1, runs=3).mean(0)[-1] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("family", "means"),
+    [
+        ("gaussian:sigma=0.01", [[0.1, 1.0], [0.5]]),
+        ("gaussian", [[0, 0, 0, 12], [8, 8]]),
+        ("gaussian", [[1e6, 3e6], [2e6]]),
+        ("poisson", [[1, 30], [20]]),
+        ("bernoulli", [[0.001, 0.9], [0.5]]),
+    ],
+)
+def test_means_far_apart_in_units_of_noise_are_found(family: str, means: Any) -> None:
+    """The prior of means has no scale of its own: the best arm is found however far from its cluster."""
+    instance = cb.Instance(means, family=family)
+    result = cb.simulate(instance, "kindred", 3000, runs=10, seed=2, clusters=instance.clusters(INF))
+    late = result.pulls[0, :, -1] @ (instance.gaps == 0)
+    assert late.min() > 0.9 * 3000
+
+
+@pytest.mark.parametrize("low", [-1000.0, 1000.0, 64.0, 0.0])
+def test_bounds_far_from_0_change_no_choice(low: float) -> None:
+    """Rewards of low or low + 1: an offset leaves fewer digits, and no NaN."""
+    rng = np.random.default_rng(6)
+    tape = (rng.random((4, 400)) < np.array([[0.3], [0.5], [0.4], [0.6]])).astype(float)
+    for widths in (INF, 0.25):
+        policies = [
+            cb.Kindred(cb.Clusters([2, 2], widths=widths), family=family)
+            for family in ("bounded", f"bounded:low={low},high={low + 1}")
+        ]
+        near, far = (
+            cb.play(policy, rewards, 400)
+            for policy, rewards in zip(policies, (tape, tape + low), strict=True)
+        )
+        assert np.array_equal(near, far)
 
 
 def test_a_thousand_arms() -> None:

@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 
 import clusterbandits as cb
 from clusterbandits.policies import kindred, kinship
-from clusterbandits.policies.protocol import entries
 from tests.policies.kinship_model import (
     BERNOULLI,
     LAWS,
@@ -125,12 +124,11 @@ def test_the_prior_of_means_is_normalised() -> None:
 
 
 def drawn(policy: Any, count: int) -> Any:
-    """What stands for the means of all arms, as ``select`` leaves it."""
+    """What stands for the means of all arms, as ``draw_largest`` leaves it."""
     state = policy._live
-    select = entries(state).select
     found = np.empty((count, len(state.pulls)))
     for i in range(count):
-        select(state, 1000)
+        kindred.draw_largest(state)
         found[i] = state.draws
     return found
 

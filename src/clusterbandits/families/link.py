@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Logits and logs beyond these have no mean of their own among floats, or none that squares.
 _LARGEST_LOGIT, _LARGEST_LOG = 33.0, 230.0
+#: Means keep so far from the ends of their domain, relative to the ends, that rounding does not reach them.
+_ROOM = 16 * 2.0**-52
 
 
 @kernel
@@ -33,8 +35,9 @@ def link(law: Law, mean: float) -> float:
 def mean_at(law: Law, place: float) -> float:
     """Return the mean that stands there on the scale."""
     if law.highest < math.inf:
-        odds = math.exp(min(max(place, -_LARGEST_LOGIT), _LARGEST_LOGIT))
-        return law.lowest + (law.highest - law.lowest) * odds / (1.0 + odds)
+        odds, wide = math.exp(min(max(place, -_LARGEST_LOGIT), _LARGEST_LOGIT)), law.highest - law.lowest
+        room = _ROOM * max(abs(law.lowest), abs(law.highest))
+        return min(max(law.lowest + wide * odds / (1.0 + odds), law.lowest + room), law.highest - room)
     if law.lowest > -math.inf:
         return law.lowest + math.exp(min(max(place, -_LARGEST_LOG), _LARGEST_LOG))
     return place / math.sqrt(law.weight)

@@ -98,7 +98,9 @@ def normal(stream: Stream) -> float:
 
 @separate_kernel
 def gamma(stream: Stream, shape: float) -> float:
-    """Draw from the Gamma distribution of scale 1, by the method of Marsaglia and Tsang."""
+    """Draw from the Gamma distribution of scale 1, by the method of Marsaglia and Tsang; NaN for NaN."""
+    if math.isnan(shape):
+        return shape
     raised = shape if shape >= 1.0 else shape + 1.0
     d = raised - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)

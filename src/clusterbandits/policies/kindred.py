@@ -70,12 +70,15 @@ class KindredState(NamedTuple):
 
 @kernel
 def select(state: KindredState, _n: int) -> int:
-    """Return the arm with the largest draw; the first arm of a cluster that was never pulled goes before."""
-    kin = state.kinship
-    for c in range(kin.told.size):
-        if kin.told[c] == 0.0:
-            return int(state.order[state.start[c]])
-    chosen, best = 0, -math.inf
+    """Return the arm with the largest draw; arms that must be tried first go before."""
+    untried = _untried(state)
+    return untried if untried >= 0 else draw_largest(state)
+
+
+@kernel
+def draw_largest(state: KindredState) -> int:
+    """Draw what stands for the means of all arms; return the arm with the largest."""
+    kin, chosen, best = state.kinship, 0, -math.inf
     if state.pulls.size > 1:
         common = draw_cell(state.stream, kin.common)
         for c in range(kin.told.size):
@@ -85,6 +88,23 @@ def select(state: KindredState, _n: int) -> int:
                 if state.draws[arm] > best:
                     chosen, best = arm, state.draws[arm]
     return int(chosen)
+
+
+@inner_kernel
+def _untried(state: KindredState) -> int:
+    """Return an arm that must be tried first, or -1.
+
+    It is the first one of a cluster without pulls; or any without, where means have no upper end: other arms
+    do not tell how much better it may be.
+    """
+    for c in range(state.kinship.told.size):
+        if state.kinship.told[c] == 0.0:
+            return int(state.order[state.start[c]])
+    if state.law.highest == math.inf:
+        for arm in range(state.pulls.size):
+            if state.pulls[arm] == 0:
+                return arm
+    return -1
 
 
 @inner_kernel
@@ -216,7 +236,8 @@ class Kindred(Policy):
     means: drawing all of them explores far too much where there are many.
 
     Widths are not needed. An arm that is added to a cluster is judged by the others until it has rewards of
-    its own. Means are learned anew when the pulls of a cluster have grown by 3 %.
+    its own; where means have no upper end, as with Gaussian rewards, every arm is pulled once first. What was
+    learned is computed again when the pulls of a cluster have grown by 3 %.
 
     Examples
     --------

@@ -4,7 +4,8 @@ A cluster is explained in one of three ways, which are weighed by how likely the
 
 *Alike*. On the scale of ``families.link`` the means of the arms lie around a cluster mean m with a precision
 of κ, which is knowledge worth ν(m, κ) pulls of reward m each. κ has a grid of powers of 2. For each κ there
-is a grid of means around those that the rewards suggest; the weight of a point is
+is a grid of means around those that the rewards suggest. Where means have no upper end they may be far
+apart, so the grid of κ begins at the spread of the means that were observed. The weight of a point is
 
 .. math:: h(m) \prod_j Z(t_j + \nu, s_j + \nu m) / Z(\nu, \nu m)
 
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from clusterbandits.families.law import Law
     from clusterbandits.policies.arms import Floats
 
-#: Precisions on the grid, from the least on, each twice the last; the column behind them is the width's.
-PRECISIONS, _LEAST_PRECISION = 11, 0.5
+#: Precisions on the grid, from the least to the largest; the column behind them is the width's.
+PRECISIONS, _LEAST_PRECISION, _LARGEST_PRECISION = 11, 0.5, 512.0
 WIDTH = PRECISIONS
 COLUMNS = PRECISIONS + 1
 #: Means on the grid, on both sides so many standard deviations far, and how often it is moved at most.
@@ -48,11 +49,14 @@ POINTS, _REACH, _MOVES, _WIDEST = 16, 4.0, 3, 2.5
 UNRELATED, WITHIN, OF_WIDTH, SHARED = 0.2, 0.97, 0.5, 0.8
 #: A precision of κ has a prior probability proportional to κ to this power.
 _FAVOUR = -0.25
-#: The precision of the prior of means, where none is given.
+#: The precision of the prior of means, where none is given and means are not observed to be further apart.
 _BASE_PRECISION = 0.5
 #: The standard deviation of the width's column, as a share of what makes the range of normal draws the width.
 _NARROWER = 0.6
 _LEAST_WORTH, _MOST_WORTH = 0.2, 1e7
+#: Observed means further apart on the scale count as so far apart; the second is for logs, whose priors would
+#: otherwise have no integral to speak of.
+_LARGEST_SPREAD, _LARGEST_LOG_SPREAD = 2.0**60, 4.0
 #: Draws that tell how often means keep within a width, given the rewards and beforehand.
 _DRAWS, _DRAWS_BEFORE = 32, 4000
 _LEAST_SHARE = 1e-4
@@ -65,7 +69,7 @@ _GROWTH = 0.03
 #: deviations of a prior whose deviation is below 1).
 _STEPS, _FAR = 600, 60.0
 #: Places in ``Kinship.base``.
-PULLS, TOTAL, NORM, CENTRE = range(4)
+PULLS, TOTAL, NORM, CENTRE, SPREAD = range(5)
 #: Places in ``Kinship.ways``: the probability of being unrelated, or that or within the width; of the common
 #: precision where arms are alike; and of the width's precision where they are within the width.
 UNRELATED_BELOW, WITHIN_BELOW, IN_COMMON, BY_WIDTH = range(4)
@@ -76,7 +80,7 @@ class Kinship(NamedTuple):
     """What was learned: [c] of clusters, [v] of columns of the grid."""
 
     #: What is known of every mean beforehand: the pulls it is worth, their total, the log of the integral of
-    #: its density on the scale, and its mean on the scale, rounded.
+    #: its density on the scale, its mean on the scale, and the spread of observed means, both rounded.
     base: Floats
     #: [arm]: the rewards that were learned from.
     pulls: Floats
@@ -102,7 +106,8 @@ class Kinship(NamedTuple):
     #: [c, v]: the log of the cluster's likelihood for every precision in common, and [v] what all say of it.
     votes: Floats
     common: Floats
-    #: [v]: the prior probabilities of precisions, added up.
+    #: [v]: the precisions, and their prior probabilities, added up.
+    precisions: Floats
     favoured: Floats
     #: The stream from which shares are counted: it starts anew every time.
     counting: Stream
@@ -111,9 +116,8 @@ class Kinship(NamedTuple):
 def fresh_kinship(sizes: Sequence[int]) -> Kinship:
     """Return what is known before the first reward; ``learn_all`` completes it."""
     clusters, arms = len(sizes), sum(sizes)
-    favoured = np.array([_prior_of(v) for v in range(PRECISIONS)])
     return Kinship(
-        base=np.zeros(4),
+        base=np.zeros(5),
         pulls=np.zeros(arms),
         totals=np.zeros(arms),
         told=np.zeros(clusters),
@@ -129,27 +133,23 @@ def fresh_kinship(sizes: Sequence[int]) -> Kinship:
         ways=np.zeros((clusters, PRECISIONS, 4)),
         votes=np.zeros((clusters, PRECISIONS)),
         common=np.zeros(PRECISIONS),
-        favoured=np.cumsum(favoured / favoured.sum()),
+        precisions=np.zeros(PRECISIONS),
+        favoured=np.zeros(PRECISIONS),
         counting=np.zeros(4, dtype=np.uint64),
     )
 
 
 @inner_kernel
-def _precision(v: int) -> float:
-    return float(_LEAST_PRECISION * 2.0**v)
-
-
-@inner_kernel
-def _prior_of(v: int) -> float:
+def _prior_of(kin: Kinship, v: int) -> float:
     """Return the prior probability of a precision, up to a factor."""
-    return float(_precision(v) ** _FAVOUR)
+    return float(kin.precisions[v] ** _FAVOUR)
 
 
 @kernel
 def worth(state: Any, c: int, v: int, mean: float) -> float:
     """Return how many pulls of the cluster mean an arm is known by beforehand, in a column of the grid."""
     if v < WIDTH:
-        return pulls_worth(state.law, mean, _precision(v))
+        return pulls_worth(state.law, mean, state.kinship.precisions[v])
     arms = max(state.start[c + 1] - state.start[c], 2)
     deviation = _NARROWER * state.widths[c] / (2.0 * math.sqrt(2.0 * math.log(arms)))
     squared, spread = deviation * deviation, variance(state.law, mean)
@@ -207,23 +207,26 @@ def learn_all(state: Any) -> None:
 
 @kernel
 def _rebase(state: Any) -> bool:
-    """Set the prior of means where none is given; tell whether it has changed.
+    """Set the precisions, and the prior of means where none is given; tell whether they have changed.
 
-    Between two ends it is around the middle, else around the mean of all rewards, rounded on the scale so
-    that it seldom changes.
+    Between two ends the prior is around the middle, else around the mean of all rewards and as wide as the
+    observed means, both rounded on the scale so that they seldom change.
     """
     kin, law = state.kinship, state.law
+    spread = _spread(law, kin.pulls, kin.totals)
     if state.known > 0.0:
         mean, pulls = state.known_total / state.known, state.known
         place = link(law, mean)
     else:
-        place = _middle(law, kin.pulls, kin.totals)
+        place = _middle(law, kin.pulls, kin.totals, spread)
         mean = mean_at(law, place)
-        pulls = pulls_worth(law, mean, _BASE_PRECISION)
-    if kin.base[PULLS] > 0.0 and kin.base[CENTRE] == place:
+        pulls = pulls_worth(law, mean, _BASE_PRECISION / (spread * spread))
+    if kin.base[PULLS] > 0.0 and kin.base[CENTRE] == place and kin.base[SPREAD] == spread:
         return False
     kin.base[PULLS], kin.base[TOTAL], kin.base[CENTRE], kin.base[NORM] = pulls, pulls * mean, place, 0.0
-    far = _FAR * min(1.0, 1.0 / math.sqrt(_prior_precision(law, kin.base)))
+    kin.base[SPREAD] = spread
+    _lay_precisions(kin)
+    far = _FAR * min(spread, 1.0 / math.sqrt(_prior_precision(law, kin.base)))
     mass, step = 0.0, 2.0 * far / _STEPS
     for i in range(_STEPS):
         mass += step * math.exp(_log_prior(law, kin.base, mean_at(law, place - far + (i + 0.5) * step)))
@@ -234,6 +237,45 @@ def _rebase(state: Any) -> bool:
     return True
 
 
+@kernel
+def _lay_precisions(kin: Kinship) -> None:
+    """Lay the grid of precisions, which is geometric."""
+    least, total = _LEAST_PRECISION / (kin.base[SPREAD] * kin.base[SPREAD]), 0.0
+    step = 2.0 ** (math.log2(_LARGEST_PRECISION / least) / (PRECISIONS - 1))
+    for v in range(PRECISIONS):
+        kin.precisions[v] = least * step**v
+        total += _prior_of(kin, v)
+        kin.favoured[v] = total
+    for v in range(PRECISIONS):
+        kin.favoured[v] /= total
+
+
+@kernel
+def _spread(law: Law, pulls: Floats, totals: Floats) -> float:
+    """Return the standard deviation of the means of arms on the scale, a power of 2 from 1 on.
+
+    It is 1 where means have two ends. The noise of observed means is subtracted.
+    """
+    if law.highest < math.inf:
+        return 1.0
+    arms, sums, squares, noise = 0, 0.0, 0.0, 0.0
+    for arm in range(pulls.size):
+        if pulls[arm] > 0.0 and totals[arm] > law.lowest * pulls[arm]:
+            mean = totals[arm] / pulls[arm]
+            place = link(law, mean)
+            arms += 1
+            # The sum of squares about the mean so far, as Welford adds it up.
+            apart = place - sums / max(arms - 1, 1)
+            squares += apart * apart * (arms - 1) / arms
+            sums += place
+            noise += pulls_worth(law, mean, 1.0) / pulls[arm]
+    if arms < 2:
+        return 1.0
+    most = _LARGEST_SPREAD if law.lowest == -math.inf else _LARGEST_LOG_SPREAD
+    squared = min(squares / (arms - 1) - noise / arms, most * most)
+    return 2.0 ** math.floor(0.5 * math.log2(squared) + 0.5) if squared > 1.0 else 1.0
+
+
 @inner_kernel
 def _prior_precision(law: Law, base: Floats) -> float:
     """Return the precision of the prior of means, on the scale."""
@@ -241,7 +283,7 @@ def _prior_precision(law: Law, base: Floats) -> float:
 
 
 @kernel
-def _middle(law: Law, pulls: Floats, totals: Floats) -> float:
+def _middle(law: Law, pulls: Floats, totals: Floats, spread: float) -> float:
     """Return where the prior of means has its mean on the scale."""
     if law.highest < math.inf:
         return 0.0
@@ -252,7 +294,8 @@ def _middle(law: Law, pulls: Floats, totals: Floats) -> float:
     mean = total / many if many > 0.0 else 1.0
     if law.lowest > -math.inf and mean <= law.lowest:
         mean = law.lowest + 0.5 / many
-    return math.floor(2.0 * link(law, mean) + 0.5) / 2.0
+    step = 0.5 * spread
+    return math.floor(link(law, mean) / step + 0.5) * step
 
 
 @kernel
@@ -282,7 +325,7 @@ def learn_cluster(state: Any, c: int) -> None:
             kin.alike[c, v] = _NEVER
     any_precision = _weigh_precisions(kin, c)
     if state.widths[c] < math.inf:
-        kin.within[c] = _share_within(state, c, any_precision)
+        kin.within[c] = _share_within(state, c, any_precision) if pulls > 0.0 else kin.within_before[c]
     _weigh_ways(state, c, any_precision)
 
 
@@ -302,10 +345,11 @@ def _window(state: Any, c: int, v: int) -> tuple[float, float]:
             weight = 1.0 / (pulls_worth(law, mean, 1.0) * (1.0 / known + 1.0 / pulls))
             weights += weight
             sums += weight * link(law, mean)
+    widest, least = _WIDEST * kin.base[SPREAD], _BASE_PRECISION / (kin.base[SPREAD] * kin.base[SPREAD])
     if weights == 0.0:
-        return kin.base[CENTRE], _WIDEST * min(1.0, math.sqrt(_BASE_PRECISION / max(given, _BASE_PRECISION)))
+        return kin.base[CENTRE], widest * min(1.0, math.sqrt(least / max(given, least)))
     weights, sums = weights + given, sums + given * kin.base[CENTRE]
-    return sums / weights, min(1.0 / math.sqrt(weights), _WIDEST)
+    return sums / weights, min(1.0 / math.sqrt(weights), widest)
 
 
 @kernel
@@ -354,8 +398,8 @@ def _weigh_precisions(kin: Kinship, c: int) -> float:
     for v in range(PRECISIONS):
         top = max(top, kin.alike[c, v])
     for v in range(PRECISIONS):
-        prior += _prior_of(v)
-        total += _prior_of(v) * math.exp(kin.alike[c, v] - top)
+        prior += _prior_of(kin, v)
+        total += _prior_of(kin, v) * math.exp(kin.alike[c, v] - top)
         kin.own[c, v] = total
     for v in range(PRECISIONS):
         kin.own[c, v] /= total
@@ -442,7 +486,7 @@ def _count_votes(kin: Kinship) -> None:
         kin.common[v] = votes
         top = max(top, votes)
     for v in range(PRECISIONS):
-        total += _prior_of(v) * math.exp(kin.common[v] - top)
+        total += _prior_of(kin, v) * math.exp(kin.common[v] - top)
         kin.common[v] = total
     for v in range(PRECISIONS):
         kin.common[v] /= total

@@ -107,6 +107,11 @@ class Policy(Online):
     #: A hash of the code of a policy from outside the package.
     _source: ClassVar[str] = ""
 
+    @classmethod
+    def is_proven(cls) -> bool:
+        """Tell whether a bound on its regret is proven; simulations are no proof."""
+        return not (cls.guarantee.startswith("none") or cls.guarantee.endswith("in simulation"))
+
     def __init_subclass__(cls) -> None:
         known = Policy.kinds.get(cls.name) if "name" in vars(cls) else None
         if known is not None and is_own(known) and not is_own(cls):

@@ -88,7 +88,7 @@ class Candidate:
     @property
     def proven(self) -> bool:
         """Whether a bound of its regret is proven."""
-        return not POLICIES[self.policy].guarantee.startswith("none")
+        return POLICIES[self.policy].is_proven()
 
     @property
     def paid(self) -> Difference:
@@ -220,7 +220,8 @@ def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
     reason = f"Its regret after the history is {taken.paid} on average, with a 95th percentile of "
     reason += f"{_short(taken.tail)}; that of {plain.policy}, which ignores groups, is {plain.paid}."
     if taken is not best:
-        reason += f" {best.policy} has {best.paid}, which is not significantly less."
+        reason += f" {best.policy} has a lower score, {_short(best.score)} instead of {_short(taken.score)}, "
+        reason += "which is too small a difference, or too uncertain, to prefer it to the default."
     if not taken.proven:
         reason += " No bound on its regret is proven."
     return taken.policy, reason

@@ -1,0 +1,101 @@
+"""The default policy on instances that it was not tuned on, and beside others on the bundled tables.
+
+Instances are drawn from six priors of means. All policies start without data and know the true spans.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.advice import KINDS
+from benchmarks.measure import Measurement
+from clusterbandits import Instance, random_instance, simulate
+from clusterbandits.policies.policy import DEFAULT
+from clusterbandits.simulation.statistics import difference
+from clusterbandits.studies.candidates import TRIED
+from clusterbandits.studies.history import TABLES, table_instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from clusterbandits.simulation.results import Result
+
+_INSTANCES, _RUNS, _HORIZON, _SEED = 12, 4, 10**5, 1517
+_SCATTERED = "scattered"
+#: Policies that the default is compared with one by one, on so many runs of a table.
+_USUAL = ("thompson", "kl-ucb", "clus-ucb")
+_TABLE_RUNS = {"admissions": 400, "flights-by-origin": 100, "flights-by-destination": 40}
+
+
+def _simulate(instance: Instance, policies: Sequence[str], runs: int, seed: int) -> Result:
+    clusters = instance.clusters(instance.spans)
+    return simulate(
+        instance, list(policies), _HORIZON, runs, seed=seed, clusters=clusters, checkpoints=[_HORIZON]
+    )
+
+
+def _instances(kind: str) -> Iterator[Instance]:
+    """Draw instances of a kind, with 6 to 96 arms."""
+    for number in range(_INSTANCES):
+        rng = np.random.default_rng([_SEED, number])
+        sizes = rng.integers(2, 13, size=rng.integers(3, 9)).tolist()
+        if kind == _SCATTERED:
+            yield random_instance("scattered", sizes, rng.uniform(0.01, 0.2, len(sizes)).tolist(), rng)
+        else:
+            yield Instance([part.tolist() for part in KINDS[kind](rng, sizes)])
+
+
+def _mean_regrets(kind: str) -> dict[str, float]:
+    """Return the mean regret of every policy over the instances of a kind."""
+    found = []
+    for number, instance in enumerate(_instances(kind)):
+        result = _simulate(instance, TRIED, _RUNS, seed=number)
+        found.append([result.regret(name)[:, -1].mean() for name in TRIED])
+    return dict(zip(TRIED, np.mean(found, axis=0).tolist(), strict=True))
+
+
+def _on_drawn_instances() -> list[Measurement]:
+    """Compare the default with the best policy of each kind, and with Thompson sampling."""
+    found, ratios = [], []
+    for kind in (*KINDS, _SCATTERED):
+        regrets = _mean_regrets(kind)
+        best = min(regrets, key=lambda name: regrets[name])
+        ratios.append(regrets[DEFAULT] / regrets[best])
+        plain = regrets[DEFAULT] / regrets["thompson"]
+        found += [
+            Measurement(f"{kind}: mean regret, {DEFAULT}", regrets[DEFAULT], "rewards"),
+            Measurement(f"{kind}: {DEFAULT} over the best, {best}", ratios[-1], "×"),
+            Measurement(f"{kind}: {DEFAULT} over thompson", plain, "×"),
+        ]
+    mean = math.exp(np.log(ratios).mean())
+    return [
+        *found,
+        Measurement(f"{DEFAULT} over the best, geometric mean", mean, "×", limit=1.25),
+        Measurement(f"{DEFAULT} over the best, worst", max(ratios), "×", limit=2.5),
+    ]
+
+
+def _on_tables() -> list[Measurement]:
+    """Compare the default with usual policies on every bundled table."""
+    found = []
+    for table in TABLES:
+        result = _simulate(table_instance(table), (DEFAULT, *_USUAL), _TABLE_RUNS[table], seed=15)
+        regrets = {name: difference(result.regret(name)[:, -1]) for name in (DEFAULT, *_USUAL)}
+        for name, regret in regrets.items():
+            found += [
+                Measurement(f"{table}: mean regret, {name}", regret.value, f"± {regret.error:.2g}"),
+            ]
+        for name in _USUAL:
+            less = regrets[name].value - regrets[DEFAULT].value
+            error = math.hypot(regrets[name].error, regrets[DEFAULT].error)
+            claim = f"{table}: {DEFAULT} below {name}"
+            found.append(Measurement(claim, less / error, "s.e.", limit=2, at_least=True))
+    return found
+
+
+def measure() -> list[Measurement]:
+    """Measure both."""
+    return [*_on_tables(), *_on_drawn_instances()]
