@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.measure import Measurement
 from clusterbandits import POLICIES, Instance, advise, read_history, simulate
-from clusterbandits.simulation.statistics import difference
+from clusterbandits.simulation.statistics import Difference, difference
 from clusterbandits.studies.candidates import TRIED
 
 if TYPE_CHECKING:
@@ -86,14 +86,19 @@ class Followed:
 
     def excess(self, kind: str | None = None) -> float:
         """Return how much more it is than that of the best single policy, in percent."""
-        chosen = np.array([kind is None or one == kind for one in self.kinds])
+        chosen = self._chosen(kind)
         best = self.paid[:, chosen].mean(axis=1).min()
         return float(100 * (self.followed[chosen].mean() / best - 1))
 
-    def error(self) -> float:
-        """Return how far what was foretold is from what came, on average, in standard errors."""
-        apart = difference(self.foretold - self.followed)
-        return abs(apart.value) / apart.error
+    def bias(self, kind: str | None = None) -> Difference:
+        """Return how much more was foretold than came, in percent of what came, with its standard error."""
+        chosen = self._chosen(kind)
+        apart = difference(self.foretold[chosen] - self.followed[chosen])
+        percent = 100 / self.followed[chosen].mean()
+        return Difference(percent * apart.value, percent * apart.error)
+
+    def _chosen(self, kind: str | None) -> NDArray[np.bool_]:
+        return np.array([kind is None or one == kind for one in self.kinds])
 
 
 def follow_advice(histories: int, horizon: int, worlds: int, runs: int, seed: int) -> Followed:
@@ -141,5 +146,25 @@ def measure() -> list[Measurement]:
         *measured,
         Measurement("mean regret, advice", float(found.followed.mean()), ""),
         Measurement("mean regret, foretold", float(found.foretold.mean()), ""),
-        Measurement("foretold against what came", found.error(), "s.e.", limit=3),
+        *_foretold("foretold over what came", found.bias()),
+        *(
+            one
+            for kind in KINDS
+            for one in _foretold(f"the same, {kind} truths", found.bias(kind), limited=False)
+        ),
+    ]
+
+
+def _foretold(claim: str, bias: Difference, *, limited: bool = True) -> list[Measurement]:
+    """Return a bias and its standard error; it is limited as an effect, not only as a test."""
+    return [
+        Measurement(claim, bias.value, f"%, ± {bias.error:.2g}"),
+        *(
+            [
+                Measurement(f"{claim}, in standard errors", abs(bias.value) / bias.error, "", limit=3),
+                Measurement(f"{claim}, either way", abs(bias.value), "%", limit=15),
+            ]
+            if limited
+            else []
+        ),
     ]

@@ -14,17 +14,22 @@ from benchmarks.advice import KINDS
 from benchmarks.measure import Measurement
 from clusterbandits import Instance, random_instance, simulate
 from clusterbandits.policies.policy import DEFAULT
-from clusterbandits.simulation.statistics import difference
+from clusterbandits.simulation.statistics import Difference, difference
 from clusterbandits.studies.candidates import TRIED
 from clusterbandits.studies.history import TABLES, table_instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from clusterbandits.simulation.results import Result
+
+    Floats = NDArray[np.float64]
 
 _INSTANCES, _RUNS, _HORIZON, _SEED = 12, 4, 10**5, 1517
 _SCATTERED = "scattered"
+_KINDS = (*KINDS, _SCATTERED)
 #: Policies that the default is compared with one by one, on so many runs of a table.
 _USUAL = ("thompson", "kl-ucb", "clus-ucb")
 _TABLE_RUNS = {"admissions": 400, "flights-by-origin": 100, "flights-by-destination": 40}
@@ -40,7 +45,7 @@ def _simulate(instance: Instance, policies: Sequence[str], runs: int, seed: int)
 def _instances(kind: str) -> Iterator[Instance]:
     """Draw instances of a kind, with 6 to 96 arms."""
     for number in range(_INSTANCES):
-        rng = np.random.default_rng([_SEED, number])
+        rng = np.random.default_rng([_SEED, _KINDS.index(kind), number])
         sizes = rng.integers(2, 13, size=rng.integers(3, 9)).tolist()
         if kind == _SCATTERED:
             yield random_instance("scattered", sizes, rng.uniform(0.01, 0.2, len(sizes)).tolist(), rng)
@@ -48,28 +53,34 @@ def _instances(kind: str) -> Iterator[Instance]:
             yield Instance([part.tolist() for part in KINDS[kind](rng, sizes)])
 
 
-def _mean_regrets(kind: str) -> dict[str, float]:
-    """Return the mean regret of every policy over the instances of a kind."""
+def _regrets(kind: str) -> dict[str, Floats]:
+    """Return the mean regret of every policy on each of the instances of a kind."""
     found = []
     for number, instance in enumerate(_instances(kind)):
         result = _simulate(instance, TRIED, _RUNS, seed=number)
         found.append([result.regret(name)[:, -1].mean() for name in TRIED])
-    return dict(zip(TRIED, np.mean(found, axis=0).tolist(), strict=True))
+    return dict(zip(TRIED, np.array(found).T, strict=True))
+
+
+def _over(own: Floats, other: Floats) -> Difference:
+    """Return how many times the mean of the other one's regret is, with its standard error."""
+    more = difference(own - other)
+    return Difference(1 + more.value / other.mean(), more.error / other.mean())
 
 
 def _on_drawn_instances() -> list[Measurement]:
     """Compare the default with the best policy of each kind, and with Thompson sampling."""
     found, ratios = [], []
-    for kind in (*KINDS, _SCATTERED):
-        regrets = _mean_regrets(kind)
-        best = min(regrets, key=lambda name: regrets[name])
-        ratios.append(regrets[DEFAULT] / regrets[best])
-        plain = regrets[DEFAULT] / regrets["thompson"]
-        found += [
-            Measurement(f"{kind}: mean regret, {DEFAULT}", regrets[DEFAULT], "rewards"),
-            Measurement(f"{kind}: {DEFAULT} over the best, {best}", ratios[-1], "×"),
-            Measurement(f"{kind}: {DEFAULT} over thompson", plain, "×"),
-        ]
+    for kind in _KINDS:
+        regrets = _regrets(kind)
+        best = min(regrets, key=lambda name: float(regrets[name].mean()))
+        found.append(
+            Measurement(f"{kind}: mean regret, {DEFAULT}", float(regrets[DEFAULT].mean()), "rewards")
+        )
+        for claim, other in ((f"the best, {best}", best), ("thompson", "thompson")):
+            over = _over(regrets[DEFAULT], regrets[other])
+            found.append(Measurement(f"{kind}: {DEFAULT} over {claim}", over.value, f"×, ± {over.error:.2g}"))
+        ratios.append(_over(regrets[DEFAULT], regrets[best]).value)
     mean = math.exp(np.log(ratios).mean())
     return [
         *found,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import numpy as np
 
+from clusterbandits.policies.policy import DEFAULT
 from clusterbandits.report.style import regret_text
 from clusterbandits.simulation.statistics import plus_minus, round_text
 from clusterbandits.tables import Markdown, Table, markdown_table, markdown_text
@@ -145,7 +146,7 @@ def overview_text(found: list[Findings]) -> str:
     """Return the page that lists all: what groups saved, table by table."""
     study = found[0].report.study
     policies = (row["policy"] for row in found[0].exact.rows)
-    columns = ("table", "options", "groups", *policies, "Clus-UCB saves")
+    columns = ("table", "options", "groups", *policies, f"{DEFAULT} saves")
     parts = [
         "# The gallery: real tables as worked studies",
         _INTRODUCTION,
@@ -161,4 +162,4 @@ def _overview_row(one: Findings) -> tuple[object, ...]:
     paid = [plus_minus(row["regret"], row["standard_error"]) for row in rows.values()]
     link = Markdown(f"[{markdown_text(one.report.study.title)}]({one.name}.md)")
     sizes = (len(one.advice.history.arms), len(one.advice.groups))
-    return (link, *sizes, *paid, _share(rows["clus-ucb"], one.exact.base))
+    return (link, *sizes, *paid, _share(rows[DEFAULT], one.exact.base))

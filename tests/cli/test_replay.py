@@ -52,7 +52,7 @@ def test_a_history_to_begin_with(capsys: pytest.CaptureFixture[str], log: Path, 
     file.write_text("arm,group,trials,successes\na,red,50,17\nd,blue,60,35\n")
     code, out, err = call(capsys, log, "--start", file)
     assert (code, err) == (0, "")
-    assert out == f"{cb.replay(log, 'kl-ucb', start=cb.read_history(file))}\n"
+    assert out == f"{cb.replay(log, 'auto', start=cb.read_history(file))}\n"
     assert "Every episode begins after a history of 110 trials." in out
     assert json.loads(call(capsys, log, "--start", file, "--json")[1])["start_trials"] == 110
     file.write_text("arm,group,trials,successes\nx,red,50,17\n")
@@ -71,7 +71,7 @@ def test_arms_and_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert "arm  group  rows  reward" in out
     code, out, _ = call(capsys, file, "--json")
     data = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert (code, list(data["policies"])) == (0, ["kl-ucb"])
+    assert (code, list(data["policies"])) == (0, ["kindred"])
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_json_holds_the_result_and_the_bound(capsys: pytest.CaptureFixture[str])
     code, out, _ = call(capsys, *SMALL, "--json")
     data = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert code == 0
-    assert data["labels"] == ["kl-ucb", "clus-ucb"]
+    assert data["labels"] == ["kindred", "kl-ucb", "clus-ucb"]
     assert data["checkpoints"][-1] == 10**4
     assert data["bound"]["classical"] == pytest.approx(5.741, abs=1e-3)
 
@@ -74,9 +74,8 @@ def test_a_history_to_begin_with(capsys: pytest.CaptureFixture[str], tmp_path: P
     code, out, err = call(capsys, *SMALL, "--start", str(file), "--plot", str(plot))
     instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
     told = instance.clusters([0.4, 0.7])
-    result = cb.simulate(
-        instance, ["kl-ucb", "clus-ucb"], 10**4, 6, 3, clusters=told, start=cb.read_history(file)
-    )
+    policies = ["auto", "kl-ucb", "clus-ucb"]
+    result = cb.simulate(instance, policies, 10**4, 6, 3, clusters=told, start=cb.read_history(file))
     assert (code, err) == (0, "")
     assert out.startswith(str(result))
     assert "Every run begins after a history of 100 trials." in out
@@ -132,6 +131,19 @@ def test_bad_input_gets_one_sentence(
     assert named in err
     assert err.startswith("Error: ")
     assert err.count("\n") == 1
+
+
+def test_what_cannot_skip_ahead_is_left_out_of_long_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clusterbandits.cli.simulate._LONGEST_AUTO", 9999)
+    code, out, _ = call(capsys, *SMALL)
+    assert code == 0
+    assert "kindred" not in out
+    assert "auto is left out: it cannot skip ahead. --policy auto" in " ".join(out.split())
+    _, out, _ = call(capsys, *SMALL, "--policy", "auto")
+    assert "kindred" in out
+    assert "left out" not in out
 
 
 def test_ctrl_c_shows_what_is_done(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.policies.kl_ucb import threshold
 from clusterbandits.policies.protocol import KERNELS
-from clusterbandits.simulation.loop import DONE, Record, Rewards, Rules, advance
+from clusterbandits.simulation.loop import DONE, Record, Rewards, Rules, advance, new_cursor
 from tests.exactness.problems import KINDS, PAPER
 
 LATE = 10**12
@@ -94,9 +94,9 @@ def test_holding_equals_stepwise_at_a_trillion_rounds(kind: str) -> None:
         tape = PAPER[2].tape(7, rounds)
         first = np.array(pulls, dtype=np.int64)
         rewards = Rewards(policy.family.law, np.zeros(6), np.random.default_rng(0), tape, first)
-        checkpoints = np.array([before + rounds], dtype=np.int64)
+        checkpoints = np.array([rounds], dtype=np.int64)
         record = Record(checkpoints, np.zeros((1, 6), dtype=np.int64), np.zeros(0, dtype=np.int64))
-        cursor = np.array([before + 1, 0, -1], dtype=np.int64)
+        cursor = new_cursor(before + 1)
         path: list[int] = []
         for n in range(before + 1, before + rounds + 1):
             if cursor[0] > n:

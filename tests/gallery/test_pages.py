@@ -58,7 +58,7 @@ def test_words_follow_what_was_found(tmp_path: Path) -> None:
     advice = cb.advise(table_history("admissions"), horizon=2000, worlds=4)
     found = Findings("admissions", table_file("admissions"), report, advice, "arms", "curves")
     page = page_text(found)
-    row = report.summaries[0].rows[1]
+    row = next(row for row in report.summaries[0].rows if row["policy"] == "clus-ucb")
     assert f"| clus-ucb | {row['regret']:.0f}"[:16] in page
     assert f"Take **{advice.recommended}**" in page
     assert "2,000 rounds" in page

@@ -30,6 +30,7 @@ def rewards(family: str, columns: int, seed: int = 0) -> NDArray[np.float64]:
         "poisson": generator.poisson(means, shape),
         "exponential": generator.exponential(means, shape),
         "negative-binomial": generator.geometric(np.broadcast_to(1.0 / (1.0 + means), shape)) - 1,
+        "bounded": (generator.random(shape) + (generator.random(shape) < means)) / 2,
     }
     return drawn[family].astype(np.float64)
 

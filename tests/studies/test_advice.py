@@ -17,7 +17,7 @@ from clusterbandits.studies.advise import Advice, advise
 from clusterbandits.studies.candidates import COLD_WORLDS, PLAIN, TRIED, Candidate, choose
 from clusterbandits.studies.group_advice import may_be_best, widest_help
 from clusterbandits.studies.history import History, read_history, table_history
-from clusterbandits.studies.plausible_worlds import plausible_means, tilted, world_instance
+from clusterbandits.studies.plausible_worlds import _shown, plausible_means, tilted, world_instance
 from clusterbandits.studies.safe_widths import rounded_up, safe_widths, span_bound
 
 Truth = list[list[float]]
@@ -148,7 +148,8 @@ def test_advice_is_close_to_the_best_policy_in_hindsight() -> None:
     found = follow_advice(histories=20, horizon=5_000, worlds=12, runs=4, seed=3)
     assert set(found.kinds) == set(KINDS)
     assert found.excess() <= 15
-    assert found.error() <= 3
+    bias = found.bias()
+    assert abs(bias.value) <= 3 * bias.error
     # Many another policy would have been a worse choice: the test can fail.
     others = 100 * (found.paid.mean(axis=1) / found.paid.mean(axis=1).min() - 1)
     assert np.median(others) > 30
@@ -179,10 +180,12 @@ def test_the_default_is_taken_unless_another_is_clearly_better() -> None:
     low, high = [50.0, 52, 51, 49], [80.0, 83, 79, 81]
     assert chosen(low, tsc=high)[0] == "kindred"
     assert chosen(high, tsc=low)[0] == "tsc"
-    assert chosen([53.0, 54, 53, 53], tsc=low)[0] == "kindred"  # Within a tenth.
+    name, reason = chosen([53.0, 54, 53, 53], tsc=low)
+    assert name == "kindred"
+    assert "tsc has a lower score, 50.8 instead of 53.4, which is at most a tenth less" in reason
     name, reason = chosen([20.0, 160, 30, 90], tsc=low)
     assert name == "kindred"
-    assert "tsc has 50.50 ± 0.65, which is not significantly less" in reason
+    assert "but its mean regret is not significantly less; so the default is kept" in reason
     # A tail counts: the mean is the same, the 95th percentile is not.
     assert chosen([95.0, 96, 95, 96], tsc=[0.0, 0, 0, 196], clus_ucb=low)[0] == "clus-ucb"
     assert candidate("x", [0.0, 0, 0, 100]).score > candidate("x", [25.0] * 4).score
@@ -337,10 +340,51 @@ def test_worlds_of_revenues_are_as_far_from_the_estimates_as_they_should_be() ->
     assert (means.std(axis=0) > 0.4 * errors).all()
 
 
-def test_tilted_rewards_have_the_mean_that_was_asked_for() -> None:
-    values = np.sort(np.random.default_rng(2).lognormal(0, 1, 500))
-    for mean in (0.5, 1.0, 3.0):
-        found = tilted(values, mean)
-        assert found.mean() == pytest.approx(mean, rel=0.01)
-        assert set(found) <= set(values)
-    assert tilted(values, 1e-9).tolist() == [1e-9]
+@pytest.mark.parametrize(
+    "rewards",
+    [
+        np.random.default_rng(2).lognormal(0, 1, 500),
+        np.random.default_rng(2).lognormal(0, 1, 5000),  # neighbours are averaged
+        np.array([0.0] * 99_900 + [50.0] * 100),
+        np.concatenate([3 + np.random.default_rng(3).exponential(5, 239), [1000.0]]),
+        np.array([0.0, 0.0, 0.0, 9.99, 10.0]),
+    ],
+)
+def test_tilted_rewards_have_the_mean_that_was_asked_for(rewards: Any) -> None:
+    """Also between a value and one far away, and where rewards other than 0 are rare."""
+    values, shares = _shown(rewards)
+    assert values @ shares == pytest.approx(rewards.mean(), rel=1e-9)
+    for share in (1e-6, 0.001, 0.0011, 0.3, 0.999, 1 - 1e-9):
+        mean = values[0] + share * (values[-1] - values[0])
+        found = tilted(values, shares, mean)
+        assert found.mean == pytest.approx(mean, rel=1e-7)
+        assert set(found.values) <= set(values)
+        assert found.chances.min() >= 0
+    drawn = tilted(values, shares, rewards.mean()).draw(100_000, np.random.default_rng(1))
+    assert drawn.mean() == pytest.approx(rewards.mean(), abs=5 * rewards.std() / 100_000**0.5)
+    assert tilted(values, shares, values[0] - 1).values.tolist() == [values[0] - 1]
+
+
+@pytest.mark.parametrize("outlier", [0.0, 1000.0])
+def test_advice_on_skewed_revenue(outlier: float) -> None:
+    rng = np.random.default_rng(4)
+    rewards = np.minimum(5 + rng.lognormal(1, 2, 240), 1000)
+    rewards[7] = max(rewards[7], outlier)
+    rows = {
+        "arm": [f"a{k % 8}" for k in range(240)],
+        "group": [str(k % 8 // 4) for k in range(240)],
+        "revenue": rewards,
+    }
+    advice = cb.advise(rows, family="bounded:low=0,high=1000", horizon=200, worlds=4)
+    assert all(np.isfinite(one.warm).all() for one in advice.candidates)
+
+
+@pytest.mark.parametrize("trials", [10**12, 10**14])
+def test_advice_on_more_trials_than_floats_tell_apart(trials: int) -> None:
+    rows = {
+        "arm": ["a", "b", "c"],
+        "group": [1, 1, 2],
+        "trials": [trials] * 3,
+        "successes": [trials, trials // 10, 0],
+    }
+    assert cb.advise(rows, horizon=100, worlds=2).recommended in cb.POLICIES

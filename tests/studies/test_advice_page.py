@@ -26,7 +26,9 @@ def test_the_command_prints_what_it_says(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (table,) = re.findall(r"```csv\n(.*?)```", PAGE, flags=re.DOTALL)
-    ((command, output),) = re.findall(r"```console\n\$ clusterbandits (.*?)\n(.*?)```", PAGE, flags=re.DOTALL)
+    (command, output), *_ = re.findall(
+        r"```console\n\$ clusterbandits (.*?)\n(.*?)```", PAGE, flags=re.DOTALL
+    )
     (tmp_path / "ads.csv").write_text(table)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as end:

@@ -128,8 +128,8 @@ def test_policies_that_use_groups_are_known() -> None:
     """A policy that is said to use none begins in the same state whoever belongs together."""
     one, two = cb.Clusters([4], math.inf), cb.Clusters([2, 2], math.inf)
     for name in cb.POLICIES:
-        rng = np.random.default_rng(0)
-        apart = repr(cb.policy(name, one).fresh_state(rng)) != repr(cb.policy(name, two).fresh_state(rng))
+        states = [cb.policy(name, told).fresh_state(np.random.default_rng(0)) for told in (one, two)]
+        apart = repr(states[0]) != repr(states[1])
         assert not apart or uses_groups(cb.policy(name, one)), name
     assert not any(uses_groups(cb.policy(name, one)) for name in ("ucb1", "kl-ucb", "imed", "thompson"))
 

@@ -108,6 +108,18 @@ def test_what_is_wrong_is_said_in_one_sentence(table: Any, sentence: str) -> Non
     assert "\n" not in str(error.value)
 
 
+def test_squares_without_enough_digits_are_refused() -> None:
+    """Six digits of squares around 10^6 say nothing of rewards that differ by 1."""
+    rows = ARM | {"trials": [1000], "total": [1000500]}
+    family = "bounded:low=1000,high=1001"
+    exact = read_history(rows | {"squares": [1001000500.0]}, family=family)
+    assert exact.intervals() is not None
+    with pytest.raises(cb.InvalidInputError, match="the sum of the squared rewards"):
+        read_history(rows | {"squares": [1.001e9]}, family=family)
+    with pytest.raises(cb.InvalidInputError, match="the sum of the squared rewards"):
+        read_history(ARM | {"trials": [1000], "total": [50], "squares": [0]}, family=REVENUE)
+
+
 def test_families_of_tables() -> None:
     with pytest.raises(
         cb.InvalidInputError, match=r"'bernoulli' or 'bounded:low=L,high=H' for a table\. Got 'poisson'"
@@ -117,11 +129,7 @@ def test_families_of_tables() -> None:
     assert read_history(history) is read_history(history, family=REVENUE) is history
     with pytest.raises(cb.InvalidInputError, match="bernoulli, or 'totals' be used"):
         _ = history.successes
-    with pytest.raises(
-        cb.InvalidInputError,
-        match=r"'table' parameter of advise must be a history of bernoulli rewards\. Got one of bounded",
-    ):
-        cb.advise(history)
+    assert cb.advise(history, horizon=10, worlds=2).history is history
     with pytest.raises(
         cb.InvalidInputError, match=r"must have 0 or 1 in its column 'revenue'\. Got 1.5 in row 1"
     ):

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
 
 
+#: The default policy draws in every round; over so many rounds it is simulated only if it is named.
+_LONGEST_AUTO = 1e7
+
+
 def simulate(
     problem: Problem,
     widths: Widths = None,
@@ -31,7 +35,8 @@ def simulate(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy, as clus-ucb:a=5,refresh=50; can be repeated. Default: auto, kl-ucb, clus-ucb."
+            help="A policy, as clus-ucb:a=5,refresh=50; can be repeated. Default: kl-ucb, clus-ucb and, up "
+            "to 1e7 rounds, auto."
         ),
     ] = None,
     horizon: Annotated[float, typer.Option(help="Rounds per run.")] = 1e5,
@@ -72,7 +77,7 @@ def simulate(
         with executor_at(dask, workers) as executor, progress_bar() as listener:
             result = run(
                 stated.instance,
-                policy or ["auto", "kl-ucb", "clus-ucb"],
+                policy or _usual(horizon),
                 horizon,
                 runs,
                 seed,
@@ -93,7 +98,10 @@ def simulate(
         show(to_json(result.to_dict() | {"bound": bound.to_dict()}, indent=2))
     else:
         table = result.table()
-        show(replace(table, notes=(*table.notes, _bounds(bound, warm=known is not None))).text())
+        notes = [*table.notes, _bounds(bound, warm=known is not None)]
+        if not policy and horizon > _LONGEST_AUTO:
+            notes.append("auto is left out: it cannot skip ahead. --policy auto simulates it all the same.")
+        show(replace(table, notes=tuple(notes)).text())
     if plot is not None:
         from clusterbandits.report.regret_panel import save_regret_plot
 
@@ -102,6 +110,11 @@ def simulate(
     if interrupted is not None:
         show(f"Interrupted: these are the {len(result.runs)} runs that every policy finished.", err=True)
         raise typer.Exit(130)
+
+
+def _usual(horizon: float) -> list[str]:
+    """Return the policies to simulate where none is named."""
+    return ["auto", "kl-ucb", "clus-ucb"] if horizon <= _LONGEST_AUTO else ["kl-ucb", "clus-ucb"]
 
 
 def _bounds(bound: "RegretBound", *, warm: bool) -> str:

@@ -144,7 +144,8 @@ def candidate_table(advice: Advice) -> Table:
         f"with history: the policy starts with these trials, in {count_text(worlds, 'plausible world')}. "
         f"without: it starts with no data, in {few} of them. ±: standard error. 95 %: quantile over worlds.",
         f"score: mean + {TAIL_WEIGHT:g} × (95 % quantile − mean), with the history. The policy with the "
-        f"lowest score is recommended, or {CHAMPION} if it is not significantly worse.",
+        f"lowest score is recommended; or {CHAMPION}, the default, if its score is at most a tenth higher or "
+        "its mean is not significantly higher.",
         "proof: whether a bound on its regret is proven. Without one, an environment unlike these worlds can "
         "cause linear regret.",
         f"Bounds per log n, at the estimates with the safe widths: {told}. They say how fast regret grows in "
@@ -168,7 +169,7 @@ def _candidate_row(one: Candidate) -> tuple[object, ...]:
 
 
 def _rounded(value: float) -> float:
-    return round(value) if value >= 100 else float(f"{value:.3g}")
+    return round(value) if value >= 10 else float(f"{value:.2g}")
 
 
 def _percent(share: float) -> float:

@@ -215,13 +215,14 @@ def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
     tried = {one.policy: one for one in candidates}
     best = min(candidates, key=lambda one: one.score)
     champion, plain = tried[CHAMPION], tried[PLAIN]
-    clear = champion.score > _CLOSE * best.score and _is_clear(champion.warm - best.warm)
-    taken = best if clear else champion
+    close = champion.score <= _CLOSE * best.score
+    taken = champion if close or not _is_clear(champion.warm - best.warm) else best
     reason = f"Its regret after the history is {taken.paid} on average, with a 95th percentile of "
     reason += f"{_short(taken.tail)}; that of {plain.policy}, which ignores groups, is {plain.paid}."
     if taken is not best:
         reason += f" {best.policy} has a lower score, {_short(best.score)} instead of {_short(taken.score)}, "
-        reason += "which is too small a difference, or too uncertain, to prefer it to the default."
+        why = "which is at most a tenth less" if close else "but its mean regret is not significantly less"
+        reason += f"{why}; so the default is kept."
     if not taken.proven:
         reason += " No bound on its regret is proven."
     return taken.policy, reason

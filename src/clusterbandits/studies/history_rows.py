@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from clusterbandits.families import Bernoulli, Bounded
 from clusterbandits.limits import MOST_ROUNDS, MOST_TABLE_ARMS
 from clusterbandits.studies.columns import Column
+from clusterbandits.studies.mean_bounds import ROUNDING
 from clusterbandits.validate import Described
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ _PAID = {
     "bounded": (("revenue", "reward"), ("total", "revenue")),
 }
 _BOUNDS = "bounds for other rewards, as in family='bounded:low=0,high=50'"
-#: By how much sums that people have rounded may contradict each other, relative to the largest of them.
-_ROUNDING = 1e-6
 
 
 class HistoryRows(NamedTuple):
@@ -126,7 +125,7 @@ class _Ledger:
                 raise self._source.refuse_row(row, "successes", "at most the trials", given)
             return
         low, high = self._family.low, self._family.high
-        room = _ROUNDING * trials * max(abs(low), abs(high))
+        room = ROUNDING * trials * max(abs(low), abs(high))
         if not trials * low - room <= total <= trials * high + room:
             allowed = f"a sum of as many rewards as trials, each {self._family.support},"
             given = Described(f"{total:g} of {trials} trials")
@@ -134,7 +133,9 @@ class _Ledger:
         if squares is not None:
             # (x − low)(high − x) ≥ 0 for every reward, and no sum of squares is below that of equal rewards.
             least = total * total / trials if trials else 0.0
-            most, blur = (low + high) * total - trials * low * high, room * max(abs(low), abs(high))
+            most = (low + high) * total - trials * low * high
+            # Squares of rewards far from 0 need more digits: what matters is how far rewards are apart.
+            blur = trials * (ROUNDING * (high - low) ** 2 + 1e-12 * max(low * low, high * high))
             if not least - blur <= squares <= most + blur:
                 allowed = f"the sum of the squared rewards, here from {least:g} to {most:g},"
                 raise self._source.refuse_row(row, "squares", allowed, Described(f"{squares:g}"))

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+#: By how much sums that people have rounded may contradict each other, relative to the largest possible.
+ROUNDING = 1e-6
+
+
 class Sums(NamedTuple):
     """What was observed of some arms: the number of their rewards, the totals, and the sums of squares.
 
@@ -100,7 +104,9 @@ def _bernstein_upper(family: Bounded, sums: Sums, means: Floats, doubt: Floats) 
     """Return the empirical Bernstein bound for a doubt of log(2/δ)."""
     assert sums.squares is not None
     pairs = np.maximum(sums.trials - 1.0, 1.0)
-    variances = np.maximum(sums.squares - sums.trials * means * means, 0.0) / pairs
+    # Sums of squares that people have rounded are at most this much too small.
+    rounded = ROUNDING * sums.trials * (family.high - family.low) ** 2
+    variances = (np.maximum(sums.squares - sums.trials * means * means, 0.0) + rounded) / pairs
     reach = np.sqrt(2.0 * variances * doubt / (pairs + 1.0))
     found = means + reach + 7.0 / 3.0 * (family.high - family.low) * doubt / pairs
     return np.where(sums.trials > 1, found, family.high)

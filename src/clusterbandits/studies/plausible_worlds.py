@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaln
 
-from clusterbandits.distributions import Empirical
+from clusterbandits.distributions import Distribution
 from clusterbandits.families import Bounded
 from clusterbandits.instance import Instance
 
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
 _SPREADS = np.geomspace(0.002, 0.95, 48)
 _CELLS = 41
-#: Of a normal law, as shares of high − low; and the values that stand for the rewards of an arm.
+#: Of a normal law, as shares of high − low.
 _NORMAL_SPREADS = np.geomspace(1e-5, 1.0, 96)
-_VALUES = 2000
+#: The most values that stand for the rewards of a group, and the steepest tilt of them.
+_VALUES, _STEEPEST = 2000, 1e15
 #: Rewards as different as two of the group's count in the variance of an arm.
 _SHARED_REWARDS = 2.0
 #: How far the cells reach, in standard deviations of m.
@@ -72,7 +73,7 @@ def plausible_means(history: History, count: int, generator: np.random.Generator
         successes = history.successes[members].astype(float)
         centre, pseudo = _draw_laws(trials, successes, count, generator)
         ups = (centre * pseudo)[:, None] + successes
-        downs = ((1 - centre) * pseudo)[:, None] + trials - successes
+        downs = ((1 - centre) * pseudo)[:, None] + (trials - successes)
         means[:, members] = generator.beta(ups, downs)
     return means
 
@@ -111,7 +112,7 @@ def _log_likelihood(trials: Floats, successes: Floats, centres: Floats, spread: 
     """Return the beta-binomial log-likelihood of a group for every m, up to what does not depend on it."""
     pseudo = 1 / spread**2 - 1
     ups, downs = (pseudo * centres)[:, None], (pseudo * (1 - centres))[:, None]
-    terms = betaln(ups + successes, downs + trials - successes) - betaln(ups, downs)
+    terms = betaln(ups + successes, downs + (trials - successes)) - betaln(ups, downs)
     return np.asarray(terms.sum(axis=1))
 
 
@@ -182,29 +183,80 @@ def world_instance(history: History, means: Floats) -> Instance:
         return Instance(means, labels=history.partition, family=history.family)
     paid = np.empty(means.size, dtype=object)
     for part in history.partition.members:
-        pooled = np.sort(np.concatenate([history.rewards[arm] for arm in part]))
+        values, shares = _shown(np.concatenate([history.rewards[arm] for arm in part]))
         for arm in part:
-            paid[arm] = Empirical(tilted(pooled, float(means[arm])))
+            paid[arm] = tilted(values, shares, float(means[arm]))
     return Instance(list(paid), labels=history.partition, family=history.family)
 
 
-def tilted(values: Floats, mean: float) -> Floats:
-    """Return values that are distributed as these, but weighed by exp(λ x) so that they have another mean.
+class Weighted(Distribution):
+    """Rewards drawn from some values with given probabilities.
 
     Examples
     --------
-    >>> round(tilted(np.array([0.0, 0.0, 1.0, 4.0]), 2.0).mean(), 2)
-    2.0
+    >>> Weighted([0.0, 5.0], [0.75, 0.25]).mean
+    1.25
     """
-    if not values.size or not values.min() < mean < values.max():
-        return np.array([mean])
-    centred = (values - values.mean()) / np.ptp(values)
+
+    kind = "weighted"
+
+    def __init__(self, values: Any, chances: Any) -> None:
+        self.values: Floats = np.array(values, dtype=np.float64)
+        self.chances: Floats = np.array(chances, dtype=np.float64)
+        self.mean = math.fsum(self.values * self.chances)
+        self._sums = np.cumsum(self.chances)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """Draw so many rewards."""
+        places = np.searchsorted(self._sums, rng.random(count) * self._sums[-1], side="right")
+        return np.asarray(self.values[np.minimum(places, self.values.size - 1)])
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the values and their probabilities."""
+        return {"values": self.values.tolist(), "chances": self.chances.tolist()}
+
+    def __repr__(self) -> str:
+        return f"<Weighted: {self.values.size} values, mean {self.mean:g}>"
+
+
+def _shown(rewards: Floats) -> tuple[Floats, Floats]:
+    """Return the values of rewards and their shares; neighbours are averaged where there are too many."""
+    values, counts = np.unique(rewards, return_counts=True)
+    if values.size > _VALUES:
+        parts = np.array_split(np.sort(rewards), _VALUES)
+        values, counts = np.array([part.mean() for part in parts]), np.array([part.size for part in parts])
+    return values, counts / max(counts.sum(), 1)
+
+
+def tilted(values: Floats, shares: Floats, mean: float) -> Weighted:
+    """Return the values with probabilities proportional to share × exp(λ value), so that they have a mean.
+
+    A mean that no value reaches is a value of its own. Where λ would be too large for floats, two neighbours
+    of the mean are left.
+
+    Examples
+    --------
+    >>> tilted(np.array([0.0, 1.0, 4.0]), np.array([0.5, 0.25, 0.25]), 2.0).chances.round(3).tolist()
+    [0.29, 0.28, 0.43]
+    """
+    if not values.size or not values[0] < mean < values[-1]:
+        return Weighted([mean], [1.0])
+    scaled = (values - mean) / (values[-1] - values[0])
 
     def weights(tilt: float) -> Floats:
-        raised = np.exp(tilt * centred - np.max(tilt * centred))
+        raised = shares * np.exp(tilt * scaled - np.max(tilt * scaled))
         return np.asarray(raised / raised.sum())
 
-    tilt = brentq(lambda one: float(weights(one) @ values) - mean, -700.0, 700.0)
-    sums = np.cumsum(weights(float(tilt)))
-    places = np.searchsorted(sums, (np.arange(_VALUES) + 0.5) / _VALUES * sums[-1])
-    return np.asarray(values[np.minimum(places, values.size - 1)])
+    def excess(tilt: float) -> float:
+        return float(weights(tilt) @ scaled)
+
+    end = math.copysign(1.0, -excess(0.0))
+    while excess(end) * end < 0.0 and abs(end) < _STEEPEST:
+        end *= 4.0
+    if excess(end) * end < 0.0:
+        place = int(np.searchsorted(values, mean))
+        share = (mean - values[place - 1]) / (values[place] - values[place - 1])
+        return Weighted(values[place - 1 : place + 1], [1.0 - share, share])
+    low, high = sorted((0.0, end))
+    tilt = brentq(excess, low, high, xtol=1e-14 * abs(end), rtol=1e-14)
+    return Weighted(values, weights(float(tilt)))
