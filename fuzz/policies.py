@@ -38,7 +38,7 @@ VALUES: dict[str, Sequence[object]] = {
     "hedge": (0.0, 1e-9, 0.5, 1.0),
     "horizon": (1, 1000, 10**15),
     "leader": ("clustered", "plain"),
-    "prior": (None, (0.5, 1e-6), (0.02, 50.0), (1e-9, 1e6)),
+    "prior": (None, (0.5, 4.0), (0.02, 200.0), (0.5, 1e6)),
     "refresh": (1, 1, 2, 7, 50, 10**9),
     "seed": (0, 1, 2**128 - 1),
     "widths": ("ignored", "respected"),

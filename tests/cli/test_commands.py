@@ -374,7 +374,7 @@ def test_names_send_a_terminal_no_commands(
     [
         (
             ["simulate", "0.1;0.2", "--runs", "1000000"],
-            "at most 100,000,000. Got 3 × 1,000,000 × 46 × 2 instead.",
+            "at most 100,000,000. Got 3 × 1,000,000 × 48 × 2 instead.",
         ),
         (["paper", "--runs", "1000000", "--out", "report"], "'runs' parameter of paper must be at most "),
         (["run", "/dev/zero"], "must have at most 10,000,000 bytes. Got more instead."),

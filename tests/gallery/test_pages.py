@@ -60,7 +60,7 @@ def test_words_follow_what_was_found(tmp_path: Path) -> None:
     page = page_text(found)
     row = next(row for row in report.summaries[0].rows if row["policy"] == "clus-ucb")
     assert f"| clus-ucb | {row['regret']:.0f}"[:16] in page
-    assert f"Take **{advice.recommended}**" in page
+    assert f"Recommended: **{advice.recommended}**" in page
     assert "2,000 rounds" in page
     assert "{{" not in page
     assert "(admissions.md) | 12 | 6 |" in overview_text([found])

@@ -1,4 +1,4 @@
-"""The league that is published: its page belongs to its results, and the default is as good as claimed."""
+"""The league that is published: the default is as good as claimed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import pytest
 from clusterbandits.policies import POLICIES
 from clusterbandits.policies.policy import DEFAULT
 from clusterbandits.studies.history import TABLES
-from league.data_file import csv_of
 from league.overview import Board, duel
-from league.page import page
 from league.problems import problems
 from league.results import load
 from league.run import Places
@@ -19,13 +17,6 @@ RESULTS = load(Places().results)
 assert RESULTS is not None
 BOARD = Board.of_cells(problems(), RESULTS.cells)
 USUAL = ("thompson", "kl-ucb", "clus-ucb")
-
-
-def test_the_page_and_the_data_belong_to_the_results() -> None:
-    assert RESULTS is not None
-    written = page(RESULTS, BOARD, Places().picture.name, Places().data.name)
-    assert Places().page.read_text(encoding="utf-8") == written
-    assert Places().data.read_text(encoding="utf-8") == csv_of(BOARD)
 
 
 def test_every_policy_and_every_problem_is_there() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.studies import columns
-from clusterbandits.studies.replay import uses_groups
+from clusterbandits.studies.replay import needs_groups
 from clusterbandits.studies.replay_episodes import chance_of, rounds_in, rows_for, stream
 from tests.studies.replayed import ARMS, GROUP_OF, WIDTHS, targeted_log, uniform_log
 
@@ -124,14 +124,15 @@ def test_groups_and_widths_given_are_those_of_the_log() -> None:
     assert not np.array_equal(by_column.means, cb.replay(log, "clus-ucb", widths=0.5).means)
 
 
-def test_policies_that_use_groups_are_known() -> None:
-    """A policy that is said to use none begins in the same state whoever belongs together."""
+def test_policies_that_need_groups_are_known() -> None:
+    """A policy that needs none begins in the same state whoever belongs together; or it learns that."""
     one, two = cb.Clusters([4], math.inf), cb.Clusters([2, 2], math.inf)
     for name in cb.POLICIES:
         states = [cb.policy(name, told).fresh_state(np.random.default_rng(0)) for told in (one, two)]
         apart = repr(states[0]) != repr(states[1])
-        assert not apart or uses_groups(cb.policy(name, one)), name
-    assert not any(uses_groups(cb.policy(name, one)) for name in ("ucb1", "kl-ucb", "imed", "thompson"))
+        made = cb.policy(name, one)
+        assert not apart or needs_groups(made) or made.widths_optional, name
+    assert not any(needs_groups(cb.policy(name, one)) for name in ("ucb1", "kl-ucb", "imed", "thompson"))
 
 
 def test_alarms_are_counted() -> None:

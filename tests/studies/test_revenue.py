@@ -116,8 +116,16 @@ def test_squares_without_enough_digits_are_refused() -> None:
     assert exact.intervals() is not None
     with pytest.raises(cb.InvalidInputError, match="the sum of the squared rewards"):
         read_history(rows | {"squares": [1.001e9]}, family=family)
-    with pytest.raises(cb.InvalidInputError, match="the sum of the squared rewards"):
-        read_history(ARM | {"trials": [1000], "total": [50], "squares": [0]}, family=REVENUE)
+
+
+def test_rounded_squares_make_no_interval_narrower_than_exact_ones() -> None:
+    """Squares that are too small by what is admitted for rounding."""
+    rows = ARM | {"trials": [1000], "total": [50]}
+    exact, rounded = (
+        read_history(rows | {"squares": [squares]}, family=REVENUE).intervals() for squares in (2.5, 0.001)
+    )
+    assert (rounded[:, 0] <= exact[:, 0] + 1e-12).all()
+    assert (rounded[:, 1] >= exact[:, 1] - 1e-12).all()
 
 
 def test_families_of_tables() -> None:
@@ -131,7 +139,7 @@ def test_families_of_tables() -> None:
         _ = history.successes
     assert cb.advise(history, horizon=10, worlds=2).history is history
     with pytest.raises(
-        cb.InvalidInputError, match=r"must have 0 or 1 in its column 'revenue'\. Got 1.5 in row 1"
+        cb.InvalidInputError, match=r"must have 0 or 1 in its column 'revenue', or bounds for other rewards"
     ):
         cb.advise(ARM | {"revenue": [1.5]})
 

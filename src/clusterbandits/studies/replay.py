@@ -155,7 +155,7 @@ def _learner(made: Policy, found: Survey, start: Past | None) -> Learner:
     return Learner(made, numbers, past)
 
 
-def uses_groups(made: Policy) -> bool:
+def needs_groups(made: Policy) -> bool:
     """Tell whether a policy must know who belongs together."""
     return made.name in _GROUPED or (made.uses_widths and not made.widths_optional)
 
@@ -167,7 +167,7 @@ def needs_widths(made: Policy) -> bool:
 
 def _named(spec: str, known: Clusters, grouped: bool, widths: object, family: Family) -> Policy:
     made = policy(spec, known, family=family)
-    if uses_groups(made) and not grouped:
+    if needs_groups(made) and not grouped:
         allowed = f"given, or a column 'group' be in the log, for {made.name}"
         raise invalid("groups", "replay", allowed, None)
     if needs_widths(made) and widths is None:

@@ -123,7 +123,7 @@ def schema_text() -> str:
 
 #: Every example, and what it shows.
 EXAMPLES = {
-    "start": "a problem written down, four policies",
+    "start": "a problem written down, five policies",
     "table": "a table of successes and failures, bundled or your own",
     "widths": "what wrong widths cost: a sweep from too small to far too large",
     "random": "a hundred random problems",
