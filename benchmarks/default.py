@@ -31,7 +31,7 @@ _INSTANCES, _RUNS, _HORIZON, _SEED = 12, 4, 10**5, 1517
 _SCATTERED = "scattered"
 _KINDS = (*KINDS, _SCATTERED)
 #: Policies that the default is compared with one by one, on so many runs of a table.
-_USUAL = ("thompson", "kl-ucb", "clus-ucb")
+USUAL = ("thompson", "kl-ucb", "clus-ucb")
 _TABLE_RUNS = {"admissions": 400, "flights-by-origin": 100, "flights-by-destination": 40}
 
 
@@ -93,13 +93,13 @@ def _on_tables() -> list[Measurement]:
     """Compare the default with usual policies on every bundled table."""
     found = []
     for table in TABLES:
-        result = _simulate(table_instance(table), (DEFAULT, *_USUAL), _TABLE_RUNS[table], seed=15)
-        regrets = {name: difference(result.regret(name)[:, -1]) for name in (DEFAULT, *_USUAL)}
+        result = _simulate(table_instance(table), (DEFAULT, *USUAL), _TABLE_RUNS[table], seed=15)
+        regrets = {name: difference(result.regret(name)[:, -1]) for name in (DEFAULT, *USUAL)}
         for name, regret in regrets.items():
             found += [
                 Measurement(f"{table}: mean regret, {name}", regret.value, f"± {regret.error:.2g}"),
             ]
-        for name in _USUAL:
+        for name in USUAL:
             less = regrets[name].value - regrets[DEFAULT].value
             error = math.hypot(regrets[name].error, regrets[DEFAULT].error)
             claim = f"{table}: {DEFAULT} below {name}"

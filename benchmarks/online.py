@@ -122,7 +122,10 @@ def _drawing() -> list[Measurement]:
         found += [
             Measurement(f"{name}, a round of ask and tell", _ours(name), "µs", limit=limits[0]),
             Measurement(
-                f"{name}, a round with 183 arms", _ours(name, clusters, means, 10_000), "µs", limit=limits[1]
+                f"{name}, ask and tell with 183 arms",
+                _ours(name, clusters, means, 10_000),
+                "µs",
+                limit=limits[1],
             ),
         ]
     return found

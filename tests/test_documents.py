@@ -12,9 +12,13 @@ import pytest
 
 import clusterbandits
 from benchmarks.__main__ import NAMES
+from benchmarks.cold import ALONE, THOMPSON
+from benchmarks.default import USUAL
 from benchmarks.measure import Measurement
+from benchmarks.slopes import problems as slopes_problems
 from clusterbandits.cli.main import run
 from clusterbandits.paper.audit import CLAIMS
+from clusterbandits.studies.history import TABLES
 
 ROOT = Path(__file__).parents[1]
 SAID = {"holds": "hold", "holds with a condition": "hold with a condition", "does not hold": "do not hold"}
@@ -76,6 +80,12 @@ def test_the_measured_promises_are_kept() -> None:
         "two workers over one": 1.8,
         "first call in a new process, warm cache": 0.5,
         "thompson, a round": 300,
+        "kindred, a round": 10_000,
+        "kindred, a round with 183 arms": 40_000,
+        "kindred, a round of ask and tell": 40,
+        "kindred, ask and tell with 183 arms": 150,
+        "the two locks of a kl-ucb round": 10,
+        "rewards kept of 20,000 from four threads": 20_000,
         "paper, empty compile cache": 120,
         "paper, warm compile cache": 45,
         "paper, most memory": 600,
@@ -85,6 +95,15 @@ def test_the_measured_promises_are_kept() -> None:
         "replay of 10⁷ rows, two policies": 60,
         "replay of 10⁷ rows, most memory": 450,
         "replay, memory of 10⁷ rows over 10⁶": 1.2,
+        "advice over the best single policy": 15,
+        "advice on 200 arms, 10⁵ rounds": 60,
+        "foretold over what came, in standard errors": 3,
+        "foretold over what came, either way": 15,
+        **{f"{name}: excess over known groups, standard errors": 2 for name in (ALONE, THOMPSON)},
+        **{f"{name}: over it": 1.3 for name, *_ in slopes_problems()},
+        "kindred over the best, geometric mean": 1.25,
+        "kindred over the best, worst": 2.5,
+        **{f"{table}: kindred below {name}": 2 for table in TABLES for name in USUAL},
     }
 
 
