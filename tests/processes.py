@@ -54,6 +54,21 @@ def can_isolate() -> bool:
         return False
 
 
+def without_jit(code: str, folder: Path) -> str:
+    """Run code in plain Python, without compiled kernels; return what it prints."""
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
 def command(*arguments: str) -> list[str]:
     """Return a call of ``clusterbandits``."""
     return [sys.executable, "-m", "clusterbandits", *arguments]

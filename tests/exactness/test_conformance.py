@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import clusterbandits as cb
 from clusterbandits.policies.protocol import KERNELS
 from clusterbandits.simulation.loop import advance
 from tests.exactness.problems import PAPER, Problem
+from tests.processes import without_jit
 
 ROUNDS = 1500
 INSTANCES = {
@@ -103,18 +101,8 @@ def test_saved_policies_go_on_where_they_were(name: str, problem: Problem) -> No
 
 
 def test_plain_python_chooses_the_same(tmp_path: Path) -> None:
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _WITHOUT_JIT],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
     compiled = [cb.play(made(name, problem), problem.tape(4, 100), 100).tolist() for name, problem in CASES]
-    assert json.loads(ran.stdout) == compiled
+    assert json.loads(without_jit(_WITHOUT_JIT, tmp_path)) == compiled
 
 
 def _compilations(kernel: Any) -> int:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-import os
 import pickle
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +20,7 @@ from clusterbandits.policies import kindred
 from clusterbandits.policies.kinship import COLUMNS, WIDTH
 from clusterbandits.policies.protocol import entries
 from tests.policies.learner import refusal
+from tests.processes import without_jit
 
 INF = math.inf
 CLUSTERS = cb.Clusters.from_labels(
@@ -55,18 +53,8 @@ def path(family: str, widths: Any, spec: str) -> list[int]:
 
 
 def test_plain_python_chooses_the_same(tmp_path: Path) -> None:
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _WITHOUT_JIT],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
     compiled = [path(*case) for case in PLAIN_CASES]
-    assert json.loads(ran.stdout) == compiled
+    assert json.loads(without_jit(_WITHOUT_JIT, tmp_path)) == compiled
     # The alarm goes off, and its width is ignored from then on.
     ignored = path("bernoulli", [0.0, INF], "kindred:alarm=ignore")
     assert compiled[-1] != ignored
