@@ -1,5 +1,6 @@
 """``clusterbandits bound`` and ``clusterbandits policies``: what is known without a simulation."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -49,13 +50,18 @@ def policies(
     ] = False,
 ) -> None:
     """List all policies: what each needs, what is known of its regret, and its reference."""
+    from clusterbandits.policies.policy import AUTO, DEFAULT
     from clusterbandits.policies.registry import catalogue, catalogue_table
     from clusterbandits.serial import to_json
 
     if json:
         show(to_json(catalogue(), indent=2))
+    elif markdown:
+        show(policies_markdown())
     else:
-        show(policies_markdown() if markdown else catalogue_table().text())
+        table = catalogue_table()
+        auto = f"{AUTO}: another name of {DEFAULT}, the policy to use when you do not know which."
+        show(replace(table, notes=(auto, *table.notes)).text())
 
 
 def policies_markdown() -> str:

@@ -10,8 +10,9 @@ import numpy as np
 
 from clusterbandits.families import Bernoulli
 from clusterbandits.policies import POLICIES
+from clusterbandits.policies.policy import DEFAULT
 from clusterbandits.simulation.statistics import count_text, difference, plus_minus
-from clusterbandits.studies.candidates import CHAMPION, TAIL_WEIGHT
+from clusterbandits.studies.candidates import TAIL_WEIGHT
 from clusterbandits.studies.safe_widths import CONFIDENCE
 from clusterbandits.tables import Table, cell, html_paragraph, paragraph
 
@@ -144,7 +145,7 @@ def candidate_table(advice: Advice) -> Table:
         f"with history: the policy starts with these trials, in {count_text(worlds, 'plausible world')}. "
         f"without: it starts with no data, in {few} of them. ±: standard error. 95 %: quantile over worlds.",
         f"score: mean + {TAIL_WEIGHT:g} × (95 % quantile − mean), with the history. The policy with the "
-        f"lowest score is recommended; or {CHAMPION}, the default, if its score is at most a tenth higher or "
+        f"lowest score is recommended; or {DEFAULT}, the default, if its score is at most a tenth higher or "
         "its mean is not significantly higher.",
         "proof: whether a bound on its regret is proven. Without one, an environment unlike these worlds can "
         "cause linear regret.",

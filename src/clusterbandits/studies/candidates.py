@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from clusterbandits.policies import POLICIES
+from clusterbandits.policies.policy import DEFAULT
 from clusterbandits.simulation.campaign import Campaign, open_simulation
 from clusterbandits.simulation.executors import workers_of
 from clusterbandits.simulation.plan import Plan
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: The default, which is taken where none is clearly better; and the policy that knows of no groups, which
-#: savings are over.
-CHAMPION, PLAIN = "kindred", "kl-ucb"
-#: All policies of the league but those that others improve on (UCB1, UCBC, ...) and those that are too slow.
+#: The policy that knows of no groups, which the recommended one is compared with.
+PLAIN = "kl-ucb"
+#: The default, which is recommended where none is clearly better; and all policies of the league but
+#: those that others improve on (UCB1, UCBC, ...) and those that are too slow.
 TRIED = (
-    CHAMPION,
+    DEFAULT,
     "thompson",
     "tsc",
     "tlp-mean",
@@ -214,7 +215,7 @@ def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
     """
     tried = {one.policy: one for one in candidates}
     best = min(candidates, key=lambda one: one.score)
-    champion, plain = tried[CHAMPION], tried[PLAIN]
+    champion, plain = tried[DEFAULT], tried[PLAIN]
     close = champion.score <= _CLOSE * best.score
     taken = champion if close or not _is_clear(champion.warm - best.warm) else best
     reason = f"Its regret after the history is {taken.paid} on average, with a 95th percentile of "
