@@ -101,8 +101,6 @@ def test_the_measured_promises_are_kept() -> None:
         "foretold over what came, either way": 15,
         **{f"{name}: excess over known groups, standard errors": 2 for name in (ALONE, THOMPSON)},
         **{f"{name}: over it": 1.3 for name, *_ in slopes_problems()},
-        "kindred over the best, geometric mean": 1.25,
-        "kindred over the best, worst": 2.5,
         **{f"{table}: kindred below {name}": 2 for table in TABLES for name in USUAL},
     }
 
