@@ -9,6 +9,7 @@ from benchmarks.measure import RESULTS, keep, table
 
 NAMES = (
     "advice",
+    "advice_time",
     "beyond",
     "bounded",
     "bounds",
