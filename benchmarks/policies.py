@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Rounds of a measured run: those that hold, those that draw, and those whose draws are dear.
 _HOLDING, _DRAWING, _DEAR, _MANY_ARMS_ROUNDS = 10**6, 10**6, 10**4, 10**5
 #: What is promised, in nanoseconds.
-_LIMITS = {"thompson": 300, "kindred": 10_000}
+_LIMITS = {"thompson": 400, "kindred": 10_000}
 _MANY_ARMS_LIMITS = {"kindred": 40_000}
 
 

@@ -79,7 +79,7 @@ def test_the_measured_promises_are_kept() -> None:
         **{f"{name} over MABWiser's UCB1": 1 for name in ("kl-ucb", "clus-ucb")},
         "two workers over one": 1.8,
         "first call in a new process, warm cache": 0.5,
-        "thompson, a round": 300,
+        "thompson, a round": 400,
         "kindred, a round": 10_000,
         "kindred, a round with 183 arms": 40_000,
         "kindred, a round of ask and tell": 40,
