@@ -10,7 +10,8 @@ import numpy as np
 
 import clusterbandits
 from clusterbandits import policy
-from clusterbandits.fingerprint import fingerprint
+from clusterbandits.fingerprint import PLAYED_BY, fingerprint, sources
+from clusterbandits.policies.policy import Policy
 from clusterbandits.serial import to_json
 from clusterbandits.simulation.statistics import standard_error
 
@@ -89,8 +90,21 @@ def _short(value: float) -> float:
 
 
 def versions() -> dict[str, str]:
-    """Return what the bits of a result depend on."""
-    return {"clusterbandits": clusterbandits.__version__, **fingerprint()}
+    """Return what the bits of all results depend on; the sources of a policy are part of its keys."""
+    shared = {name: value for name, value in fingerprint().items() if name != "sources"}
+    return {"clusterbandits": clusterbandits.__version__, **shared}
+
+
+def sources_of(name: str) -> str:
+    """Return a hash of the modules that simulate a policy; those of other policies count if it imports them.
+
+    Examples
+    --------
+    >>> sources_of("clus-ucb") == sources_of("clus-ucb-hedged")
+    False
+    """
+    own = Policy.kinds[name].__module__.removeprefix("clusterbandits.").replace(".", "/") + ".py"
+    return sources().hash([PLAYED_BY, own], without={"policies/__init__.py"})
 
 
 def has_cell(problem: Problem, name: str) -> bool:
@@ -100,7 +114,7 @@ def has_cell(problem: Problem, name: str) -> bool:
 
 
 def cell_key(problem: Problem, name: str, settings: Settings, made_by: dict[str, str]) -> str:
-    """Return a hash of all that decides a cell: true means, policy and what it knows, settings, versions.
+    """Return a hash of all that decides a cell: true means, policy, its sources, what it knows, settings.
 
     Widths count only where they can change what the policy does; elsewhere one cell serves all widths of an
     instance.
@@ -116,6 +130,7 @@ def cell_key(problem: Problem, name: str, settings: Settings, made_by: dict[str,
         "horizon": settings.horizon,
         "runs": settings.runs,
         "seed": settings.seed,
+        "sources": sources_of(name),
         **made_by,
     }
     return hashlib.sha256(to_json(decided).encode()).hexdigest()[:16]

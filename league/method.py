@@ -54,8 +54,8 @@ def _cells(results: Results, board: Board) -> str:
 def _versions(results: Results) -> str:
     found = results.versions
     return (
-        f"Made with clusterbandits {found['clusterbandits']} (sources {found['sources']}), NumPy "
-        f"{found['numpy']} and Numba {found['numba']} by:"
+        f"Made with clusterbandits {found['clusterbandits']}, NumPy {found['numpy']} and Numba "
+        f"{found['numba']} by:"
     )
 
 

@@ -15,7 +15,7 @@ from league.results import Results
 from league.run import Places, show
 from tests.league.made import board, cell, cells
 
-VERSIONS = {"clusterbandits": "0.1.0", "sources": "abc", "numpy": "2.0", "numba": "0.60"}
+VERSIONS = {"clusterbandits": "0.1.0", "numpy": "2.0", "numba": "0.60"}
 
 
 def test_one_row_per_cell() -> None:

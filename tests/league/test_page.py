@@ -21,7 +21,7 @@ from league.run import Places, show
 from tests.league.made import board, cell, cells
 
 POLICIES = ["kindred", *(f"policy-{k}" for k in range(1, 21))]
-VERSIONS = {"clusterbandits": "0.1.0", "sources": "abc", "numpy": "2.0", "numba": "0.60"}
+VERSIONS = {"clusterbandits": "0.1.0", "numpy": "2.0", "numba": "0.60"}
 
 
 def results_of(*played: Cell) -> Results:
@@ -108,7 +108,7 @@ def test_the_page_says_how_it_was_made() -> None:
     assert (
         "There are fewer runs in 26 of 546 results, where one run takes over 1 second and the policy" in text
     )
-    assert "Made with clusterbandits 0.1.0 (sources abc), NumPy 2.0 and Numba 0.60 by:" in text
+    assert "Made with clusterbandits 0.1.0, NumPy 2.0 and Numba 0.60 by:" in text
     assert "```console\npython -m league\n```" in TEXT
     assert "200 per arm of *ads*, 50 per arm of *flights-by-origin*, 20 per arm of *admissions*" in text
     for name in ("league.csv", "league.svg", "advise.md", "policies.md"):

@@ -21,7 +21,10 @@ Floats = NDArray[np.float64]
 #: Precisions, the exponent of their prior, and the prior probabilities of the ways to explain a cluster.
 PRECISIONS = 0.5 * 2.0 ** np.arange(11)
 PRIOR = PRECISIONS**-0.25 / (PRECISIONS**-0.25).sum()
-UNRELATED, WITHIN, OF_WIDTH, SHARED = 0.2, 0.97, 0.5, 0.8
+WITHIN, OF_WIDTH, SHARED = 0.97, 0.5, 0.8
+#: Exceptions expected per cluster, where means lie between two ends and elsewhere; and the pulls that double
+#: the odds that an arm is drawn as one.
+EXCEPTIONS, EXCEPTIONS_WITHOUT_END, PULLS_TO_DOUBLE = 0.12, 0.3, 32
 WIDTH = len(PRECISIONS)
 #: Nodes u = centre + deviation · sinh(x): fine around the centre, and far into tails.
 _NODES = np.linspace(-6.5, 6.5, 131)
@@ -147,30 +150,49 @@ class Cluster:
         deviation = 0.6 * self.width / (2 * np.sqrt(2 * np.log(arms)))
         return np.clip(self.law.variance(m) / deviation**2, 0.2, 1e7)
 
-    def unrelated(self) -> float:
-        """Return the log-likelihood of the rewards where every arm stands for itself."""
+    @property
+    def apart(self) -> float:
+        """The prior probability that the arms are unrelated."""
+        return min(0.2, 0.5 / len(self.pulls))
+
+    @property
+    def rate(self) -> float:
+        """The prior probability that an arm is an exception."""
+        return (EXCEPTIONS if self.law.bounded else EXCEPTIONS_WITHOUT_END) / max(len(self.pulls), 2)
+
+    def alone(self) -> list[float]:
+        """Return the log-likelihood of the rewards of every arm where it stands for itself."""
         b, x = self.known
         before = log_integral(self.law, b, b * x)
-        return float(
-            sum(
-                log_integral(self.law, t + b, s + b * x) - before
-                for t, s in zip(self.pulls, self.totals, strict=True)
-                if t
-            )
-        )
+        rows = zip(self.pulls, self.totals, strict=True)
+        return [float(log_integral(self.law, t + b, s + b * x) - before) if t else 0.0 for t, s in rows]
+
+    def unrelated(self) -> float:
+        """Return the log-likelihood of the rewards where every arm stands for itself."""
+        return sum(self.alone())
+
+    def alike(self, m: Any, v: int) -> Any:
+        """Return the log-likelihood of every arm's rewards given the cluster mean, [..., arm]."""
+        nu = np.asarray(self.worth(m, v))
+        before = log_integral(self.law, nu, nu * m)
+        rows = zip(self.pulls, self.totals, strict=True)
+        logs = [log_integral(self.law, t + nu, s + nu * m) - before if t else 0.0 * nu for t, s in rows]
+        return np.stack(logs, axis=-1)
+
+    def exceptions(self, m: Any, v: int) -> Any:
+        """Return the probability that every arm is an exception, given the cluster mean, [..., arm]."""
+        rate = self.rate
+        with np.errstate(over="ignore"):
+            return 1 / (1 + (1 - rate) / rate * np.exp(self.alike(m, v) - np.array(self.alone())))
 
     def weights(self, v: int, places: Floats) -> Floats:
-        """Return the log of h(m) ∏ Z / Z on the scale, at some places."""
-        law, (b, x) = self.law, self.known
-        m = law.mean(places)
+        """Return the log of h(m) ∏ [(1 − ε) Z / Z + ε E] on the scale, at some places."""
+        law, (b, x), rate = self.law, self.known, self.rate
         found = b * x * law.theta(places) - b * law.A(places) + law.log_slope(places)
         found = found - log_integral(law, b, b * x)
-        nu = self.worth(m, v)
-        before = log_integral(law, nu, nu * m)
-        for t, s in zip(self.pulls, self.totals, strict=True):
-            if t:
-                found = found + log_integral(law, t + nu, s + nu * m) - before
-        return np.asarray(found)
+        alike = self.alike(law.mean(places), v) + np.log1p(-rate)
+        likely = np.logaddexp(alike, np.array(self.alone()) + np.log(rate))
+        return np.asarray(found + likely.sum(axis=-1))
 
     def column(self, v: int) -> tuple[float, Floats, Floats]:
         """Return the log-likelihood of a column, places of its cluster mean, and their probabilities."""
@@ -234,17 +256,27 @@ class Posterior:
         own = rng.choice(WIDTH, count, p=self.precisions)
         return np.where(rng.random(count) < self.by_width, WIDTH, own)
 
-    def knowledge(self, rng: np.random.Generator, columns: Any) -> tuple[Floats, Floats]:
-        """Draw cluster means for these columns; return the pulls that arms are known by, and their totals."""
-        pulls, totals = np.empty((2, len(columns), len(self.cluster.pulls)))
+    def knowledge(self, rng: np.random.Generator, columns: Any, *, drawn: bool = True) -> Knowledge:
+        """Draw cluster means for these columns, and which arms are exceptions.
+
+        ``drawn``: exceptions are as frequent as the policy draws them, not as they are probable.
+        """
+        cluster, (b, x) = self.cluster, self.cluster.known
+        m, nu = np.empty((2, len(columns)))
+        chances = np.empty((len(columns), len(cluster.pulls)))
         for v in set(columns.tolist()):
             here = columns == v
-            u = _between(rng, self.places[v], self.chances[v], int(here.sum()))
-            m = self.cluster.law.mean(u)
-            nu = self.cluster.worth(m, v)
-            pulls[here] = nu[:, None] + np.array(self.cluster.pulls)
-            totals[here] = (nu * m)[:, None] + np.array(self.cluster.totals)
-        return pulls, totals
+            m[here] = cluster.law.mean(_between(rng, self.places[v], self.chances[v], int(here.sum())))
+            nu[here] = cluster.worth(m[here], v)
+            chances[here] = cluster.exceptions(m[here], v)
+        if drawn:
+            odds = chances * (1 + np.array(cluster.pulls) / PULLS_TO_DOUBLE)
+            chances = odds / (1 - chances + odds)
+        shares = rng.random(chances.shape)
+        apart = shares < chances
+        pulls = np.where(apart, b, nu[:, None]) + np.array(cluster.pulls)
+        totals = np.where(apart, b * x, (nu * m)[:, None]) + np.array(cluster.totals)
+        return Knowledge(m, pulls, totals, shares < chances + 1 / len(cluster.pulls))
 
     def alone(self, rng: np.random.Generator, count: int) -> Any:
         """Draw means of arms that are unrelated."""
@@ -254,18 +286,24 @@ class Posterior:
         totals = np.broadcast_to(np.array(self.cluster.totals) + b * x, shape)
         return self.cluster.law.draw(rng, pulls, totals)
 
-    def keeps_within(self, means: Floats, pulls: Floats, totals: Floats) -> Any:
+    def keeps_within(self, means: Floats, m: Floats) -> Any:
         """Tell which rows of means keep within the width, with the tolerance that the policy allows."""
-        law, cluster = self.cluster.law, self.cluster
-        nu, shift = pulls - np.array(cluster.pulls), totals - np.array(cluster.totals)
-        centre = (shift / nu)[:, 0]
-        return np.ptp(means, axis=1) <= cluster.width + 2e-3 * np.sqrt(law.variance(centre))
+        return np.ptp(means, axis=1) <= self.cluster.width + 2e-3 * np.sqrt(self.cluster.law.variance(m))
 
 
-def shown(rng: np.random.Generator, means: Floats, pulls: Floats, totals: Floats) -> Floats:
-    """Show about one of the arms as it was drawn, and the others at their posterior means."""
-    drawn = rng.random(means.shape) < 1 / means.shape[1]
-    return np.where(drawn, means, totals / pulls)
+@dataclass(frozen=True)
+class Knowledge:
+    """Drawn cluster means, and what is known of every arm given them: pulls and totals, [draw, arm]."""
+
+    m: Floats
+    pulls: Floats
+    totals: Floats
+    #: Which arms are shown as they are drawn: exceptions, and about one of the others.
+    shown: NDArray[np.bool_]
+
+    def show(self, means: Floats) -> Floats:
+        """Return what stands for the means of arms: the other ones stand at their posterior means."""
+        return np.where(self.shown, means, self.totals / self.pulls)
 
 
 def _between(rng: np.random.Generator, places: Floats, chances: Floats, count: int) -> Floats:

@@ -17,7 +17,7 @@ import pytest
 import clusterbandits as cb
 from clusterbandits.families import FAMILIES
 from clusterbandits.policies import kindred
-from clusterbandits.policies.kinship import COLUMNS, WIDTH
+from clusterbandits.policies.kinship.tables import COLUMNS, WIDTH
 from clusterbandits.policies.protocol import entries
 from tests.policies.learner import refusal
 from tests.processes import without_jit
@@ -83,8 +83,9 @@ def used(policy: Any) -> dict[str, Any]:
         tables[name][free, WIDTH] = 0.0
     for name in ("within", "within_before"):
         tables[name][free] = 1.0
-    # The stream of counts starts again every time.
-    del tables["counting"]
+    tables["exceptions"][WIDTH][:, free[policy._live.cluster]] = 0.0
+    # The stream of counts starts again every time; how often something was learned is no part of it.
+    del tables["counting"], tables["lessons"]
     return tables
 
 
@@ -199,6 +200,37 @@ def test_clusters_are_learned_again_when_their_pulls_have_grown_by_3_percent() -
     assert kin.pulls.tolist() == [1000, 30, 1]
     assert kin.totals.tolist() == [300, 30, 1]
     assert kin.due.tolist() == [1030 + 30, 2]
+
+
+def test_arms_with_few_pulls_are_weighed_as_exceptions_at_every_pull() -> None:
+    policy: Any = cb.Kindred(cb.Clusters([3]))
+    policy.tell(0, 300, pulls=1000)
+    policy.tell(1, 300, pulls=1000)
+    kin = policy._live.kinship
+    odds = [kin.exceptions[8, :, 2].copy()]
+    for reward in (1, 1, 0):
+        policy.tell(2, reward)
+        odds.append(kin.exceptions[8, :, 2].copy())
+    # Rewards of 1 are likelier alone than around 0.3, and a reward of 0 is less likely.
+    assert (odds[1] > odds[0]).all()
+    assert (odds[2] > odds[1]).all()
+    assert (odds[3] < odds[2]).all()
+    assert kin.pulls.tolist() == [1000, 1000, 0]
+    policy.tell(2, 30, pulls=56)
+    assert kin.pulls.tolist() == [1000, 1000, 0]
+    # With 64 pulls the whole cluster is learned again, though it has grown by less than 3 %.
+    policy.tell(2, 2, pulls=5)
+    assert kin.pulls.tolist() == [1000, 1000, 64]
+
+
+def test_the_best_arm_of_a_poor_cluster_is_found() -> None:
+    """Its cluster is tight, and another one is nearly as good as this arm."""
+    instance = cb.Instance([[0.55, *[0.25] * 9], [0.5] * 5])
+    result = cb.simulate(instance, "kindred", 20_000, 40, seed=3, checkpoints=[10_000, 20_000])
+    late = np.diff(result.regret(0), axis=1)[:, 0] / 10_000
+    # A run that never finds it loses 0.05 per round.
+    assert (late > 0.04).mean() < 0.25
+    assert np.median(late) < 0.01
 
 
 def test_the_first_arm_of_every_cluster_comes_first() -> None:

@@ -12,21 +12,20 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import clusterbandits as cb
-from clusterbandits.policies import kindred, kinship
+from clusterbandits.policies import kindred
+from clusterbandits.policies.kinship import learning, prior, tables
 from tests.policies.kinship_model import (
     BERNOULLI,
     LAWS,
     OF_WIDTH,
     PRIOR,
     SHARED,
-    UNRELATED,
     WIDTH,
     WITHIN,
     Cluster,
     Law,
     Posterior,
     middle,
-    shown,
 )
 
 SMALLEST_P = 1e-4
@@ -79,9 +78,39 @@ def test_cluster_means_have_their_posterior(law: Law, data: Data) -> None:
     kin = learned(law, data, widths=0.3)._live.kinship
     posterior = expected(law, data, width=0.3)[0]
     for v in range(WIDTH + 1):
-        ends = kin.first[0, v] + kin.step[0, v] * np.arange(kinship.POINTS + 1)
+        ends = kin.first[0, v] + kin.step[0, v] * np.arange(tables.POINTS + 1)
         found = np.concatenate([[0.0], kin.means[0, v]])
         assert np.abs(found - cdf_at(posterior, v, ends)).max() < 0.01
+
+
+def at_points(kin: Any, v: int) -> Any:
+    """The places on the scale where a column of the only cluster is weighed."""
+    return kin.first[0, v] + kin.step[0, v] * (np.arange(tables.POINTS) + 0.5)
+
+
+@EACH
+def test_exceptions_are_bayes_rule(law: Law, data: Data) -> None:
+    kin = learned(law, data, widths=0.3)._live.kinship
+    cluster = clusters_of(law, data, width=0.3)[0]
+    for v in range(WIDTH + 1):
+        wanted = cluster.exceptions(law.mean(at_points(kin, v)), v)
+        assert kin.exceptions[v] == pytest.approx(wanted, rel=1e-4)
+
+
+#: Five arms that are much alike, and one far above them.
+OUTLIER = ((200, 300, 250, 400, 150, 120), (50.0, 75.0, 64.0, 99.0, 38.0, 78.0))
+
+
+@EACH_LAW
+def test_an_exception_does_not_hide_how_alike_the_others_are(law: Law) -> None:
+    kin = learned(law, OUTLIER)._live.kinship
+    posterior = expected(law, OUTLIER)[0]
+    assert kin.alike[0, :WIDTH] - kin.unrelated[0] == pytest.approx(posterior.alike, abs=0.05)
+    tight = WIDTH - 1
+    means = np.diff(kin.means[0, tight], prepend=0)
+    probable = means @ kin.exceptions[tight]
+    assert probable[-1] > 0.99
+    assert (probable[:-1] < 0.1).all()
 
 
 @pytest.mark.parametrize("law", [BERNOULLI, LAWS[2]], ids=lambda law: law.spec)
@@ -100,13 +129,13 @@ PRIORS = [(0.5, 3.0), (0.5, 300.0), (0.4, 1e6), (0.3, 10.0), (0.9, 20.0)]
 
 
 @EACH_LAW
-@pytest.mark.parametrize("prior", PRIORS)
-def test_given_priors_are_those_of_cluster_means(law: Law, prior: tuple[float, float]) -> None:
-    kin = learned(law, FEW, widths=0.3, prior=prior)._live.kinship
-    posterior = Posterior.of(Cluster(law, *FEW, prior[::-1], 0.3))
+@pytest.mark.parametrize("given", PRIORS)
+def test_given_priors_are_those_of_cluster_means(law: Law, given: tuple[float, float]) -> None:
+    kin = learned(law, FEW, widths=0.3, prior=given)._live.kinship
+    posterior = Posterior.of(Cluster(law, *FEW, given[::-1], 0.3))
     assert kin.alike[0] - kin.unrelated[0] == pytest.approx(posterior.alike, abs=0.03)
     for v in range(WIDTH + 1):
-        ends = kin.first[0, v] + kin.step[0, v] * np.arange(kinship.POINTS + 1)
+        ends = kin.first[0, v] + kin.step[0, v] * np.arange(tables.POINTS + 1)
         found = np.concatenate([[0.0], kin.means[0, v]])
         assert np.abs(found - cdf_at(posterior, v, ends)).max() < 0.02
 
@@ -114,13 +143,13 @@ def test_given_priors_are_those_of_cluster_means(law: Law, prior: tuple[float, f
 def test_the_prior_of_means_is_normalised() -> None:
     """Else it would decide between arms that are alike and unrelated ones."""
     for law in LAWS:
-        for prior in (None, (0.3, 5.0), (0.5, 2000.0)):
-            state = learned(law, FEW, prior=prior)._live
-            places = state.kinship.base[kinship.CENTRE] + 0.02 * np.sinh(np.linspace(-9, 9, 1801))
+        for given in (None, (0.3, 5.0), (0.5, 2000.0)):
+            state = learned(law, FEW, prior=given)._live
+            places = state.kinship.base[tables.CENTRE] + 0.02 * np.sinh(np.linspace(-9, 9, 1801))
             means = law.mean(places)
             inside = np.abs(places) < 30
-            logs = [kinship._log_prior(state.law, state.kinship.base, float(m)) for m in means[inside]]
-            assert np.trapezoid(np.exp(logs), places[inside]) == pytest.approx(1, abs=2e-3), (law.spec, prior)
+            logs = [prior.log_prior(state.law, state.kinship.base, float(m)) for m in means[inside]]
+            assert np.trapezoid(np.exp(logs), places[inside]) == pytest.approx(1, abs=2e-3), (law.spec, given)
 
 
 def drawn(policy: Any, count: int) -> Any:
@@ -136,10 +165,10 @@ def drawn(policy: Any, count: int) -> Any:
 def expected_draws(posterior: Posterior, count: int, seed: int) -> Any:
     """What stands for the means of the arms of a single cluster without a width."""
     rng = np.random.default_rng(seed)
-    alike = (1 - UNRELATED) * np.exp(posterior.any_precision)
-    chance = UNRELATED / (UNRELATED + alike)
-    pulls, totals = posterior.knowledge(rng, rng.choice(WIDTH, count, p=posterior.precisions))
-    together = shown(rng, posterior.cluster.law.draw(rng, pulls, totals), pulls, totals)
+    apart = posterior.cluster.apart
+    chance = apart / (apart + (1 - apart) * np.exp(posterior.any_precision))
+    known = posterior.knowledge(rng, rng.choice(WIDTH, count, p=posterior.precisions))
+    together = known.show(posterior.cluster.law.draw(rng, known.pulls, known.totals))
     return np.where(rng.random((count, 1)) < chance, posterior.alone(rng, count), together)
 
 
@@ -164,12 +193,12 @@ def test_single_arms_are_drawn_from_their_posterior(law: Law) -> None:
     data = ((7,), (3.0,)), ((20,), (11.0,))
     found = drawn(learned(law, *data), 6000)
     rng = np.random.default_rng(5)
-    weights = [UNRELATED + (1 - UNRELATED) * np.exp(one.any_precision) for one in expected(law, *data)]
     for c, one in enumerate(expected(law, *data)):
         # The precision in common is that of no other arm: its prior is left of it.
-        pulls, totals = one.knowledge(rng, rng.choice(WIDTH, 60_000, p=one.precisions))
-        unrelated = rng.random((60_000, 1)) < UNRELATED / weights[c]
-        wanted = np.where(unrelated, one.alone(rng, 60_000), law.draw(rng, pulls, totals))
+        known = one.knowledge(rng, rng.choice(WIDTH, 60_000, p=one.precisions))
+        apart = one.cluster.apart
+        unrelated = rng.random((60_000, 1)) < apart / (apart + (1 - apart) * np.exp(one.any_precision))
+        wanted = np.where(unrelated, one.alone(rng, 60_000), law.draw(rng, known.pulls, known.totals))
         assert stats.ks_2samp(found[:, c], wanted[:, 0]).pvalue > SMALLEST_P
 
 
@@ -188,18 +217,19 @@ def test_draws_within_a_width_are_those_of_the_restricted_posterior(law: Law) ->
     kept /= kept + (1 - OF_WIDTH) * alike
     columns = np.where(rng.random(many) < shared / alike, common, own)
     columns = np.where(rng.random(many) < kept, WIDTH, columns)
-    pulls, totals = posterior.knowledge(rng, columns)
-    means = law.draw(rng, pulls, totals)
-    within = posterior.keeps_within(means, pulls, totals)
+    known = posterior.knowledge(rng, columns)
+    means = law.draw(rng, known.pulls, known.totals)
+    within = posterior.keeps_within(means, known.m)
     assert len(found) > count / 2
-    check_same_law(np.array(found), shown(rng, means, pulls, totals)[within])
+    check_same_law(np.array(found), known.show(means)[within])
 
 
 def share_within(posterior: Posterior, many: int = 200_000) -> tuple[float, float]:
     """P(within | rewards) and its standard error."""
     rng = np.random.default_rng(4)
-    pulls, totals = posterior.knowledge(rng, posterior.columns(rng, many))
-    share = posterior.keeps_within(posterior.cluster.law.draw(rng, pulls, totals), pulls, totals).mean()
+    known = posterior.knowledge(rng, posterior.columns(rng, many), drawn=False)
+    means = posterior.cluster.law.draw(rng, known.pulls, known.totals)
+    share = posterior.keeps_within(means, known.m).mean()
     return float(share), math.sqrt(share * (1 - share) / many)
 
 
@@ -210,8 +240,8 @@ def beforehand(cluster: Cluster, many: int, seed: int) -> tuple[Any, Any]:
     m = law.draw(rng, np.full(many, b), np.full(many, b * x))
     m = np.clip(m, 1e-14, 1 - 1e-14) if law.bounded else m
     nu = np.choose(columns, [cluster.worth(m, v) for v in range(WIDTH + 1)])
-    shape = (len(cluster.pulls), many)
-    means = law.draw(rng, np.broadcast_to(nu, shape), np.broadcast_to(nu * m, shape))
+    apart = rng.random((len(cluster.pulls), many)) < cluster.rate
+    means = law.draw(rng, np.where(apart, b, nu), np.where(apart, b * x, nu * m))
     return means, np.ptp(means, axis=0) <= cluster.width + 2e-3 * np.sqrt(law.variance(m))
 
 
@@ -225,7 +255,7 @@ def test_means_within_a_width_are_counted_without_bias(law: Law) -> None:
     counts = []
     for due in range(500):
         kin.due[0] = due
-        counts.append(kinship._share_within(state, 0, any_precision))
+        counts.append(learning._share_within(state, 0, any_precision))
     share, error = share_within(posterior)
     apart = math.hypot(error, np.std(counts) / math.sqrt(500))
     assert abs(np.mean(counts) - share) < 4 * apart
@@ -237,8 +267,8 @@ def test_means_within_a_width_are_counted_without_bias(law: Law) -> None:
 def ways_of(kin: Any, c: int) -> Any:
     """The probabilities of unrelated arms, of means within the width, and of others, over all precisions."""
     common = np.diff(kin.common, prepend=0)
-    unrelated = common @ kin.ways[c, :, kinship.UNRELATED_BELOW]
-    below = common @ kin.ways[c, :, kinship.WITHIN_BELOW]
+    unrelated = common @ kin.ways[c, :, tables.UNRELATED_BELOW]
+    below = common @ kin.ways[c, :, tables.WITHIN_BELOW]
     return np.array([unrelated, below - unrelated, 1 - below])
 
 
@@ -249,14 +279,13 @@ def test_ways_of_one_cluster_are_bayes_rule(law: Law) -> None:
     kin, posterior = state.kinship, expected(law, FEW, width=0.3)[0]
     kin.within[0], _ = share_within(posterior)
     kin.within_before[0] = beforehand(posterior.cluster, 400_000, 6)[1].mean()
-    kinship._weigh_ways(state, 0, float(logsumexp(kin.alike[0, :WIDTH], b=PRIOR)))
-    kinship._count_votes(kin)
+    learning._weigh_ways(state, 0, float(logsumexp(kin.alike[0, :WIDTH], b=PRIOR)))
+    learning._count_votes(kin)
     alike = math.exp(posterior.any_precision)
     kept = OF_WIDTH * math.exp(posterior.alike[WIDTH]) + (1 - OF_WIDTH) * alike
     fits = kin.within[0] / kin.within_before[0]
-    weights = np.array(
-        [UNRELATED, (1 - UNRELATED) * WITHIN * fits * kept, (1 - UNRELATED) * (1 - WITHIN) * alike]
-    )
+    apart = posterior.cluster.apart
+    weights = np.array([apart, (1 - apart) * WITHIN * fits * kept, (1 - apart) * (1 - WITHIN) * alike])
     assert ways_of(kin, 0) == pytest.approx(weights / weights.sum(), abs=0.004)
 
 
@@ -288,10 +317,8 @@ def joint(posteriors: list[Posterior], fits: list[float]) -> tuple[Any, Any]:
         for one, fit, narrow in zip(posteriors, fits, limited, strict=True):
             alike = SHARED * np.exp(one.alike[v]) + (1 - SHARED) * np.exp(one.any_precision)
             kept = OF_WIDTH * np.exp(one.alike[WIDTH]) + (1 - OF_WIDTH) * alike if narrow else 0.0
-            within = WITHIN if narrow else 0.0
-            of_clusters.append(
-                [UNRELATED, (1 - UNRELATED) * within * fit * kept, (1 - UNRELATED) * (1 - within) * alike]
-            )
+            within, apart = WITHIN if narrow else 0.0, one.cluster.apart
+            of_clusters.append([apart, (1 - apart) * within * fit * kept, (1 - apart) * (1 - within) * alike])
         cases.append(of_clusters)
     table = np.array(cases)
     sums = table.sum(axis=2)

@@ -13,7 +13,9 @@ from clusterbandits.families.posterior import draw_mean
 from clusterbandits.families.stream import Stream, fresh_stream, uniform
 from clusterbandits.limits import LARGEST_MEAN, MOST_TABLE_ARMS
 from clusterbandits.policies.arms import Floats, Ints, members_of
-from clusterbandits.policies.kinship import (
+from clusterbandits.policies.kinship.cluster_mean import draw_cell, draw_cluster_mean, worth
+from clusterbandits.policies.kinship.learning import is_within, learn, learn_all
+from clusterbandits.policies.kinship.tables import (
     BY_WIDTH,
     IN_COMMON,
     PULLS,
@@ -22,13 +24,7 @@ from clusterbandits.policies.kinship import (
     WIDTH,
     WITHIN_BELOW,
     Kinship,
-    draw_cell,
-    draw_cluster_mean,
     fresh_kinship,
-    is_within,
-    learn,
-    learn_all,
-    worth,
 )
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Kernels
@@ -47,6 +43,9 @@ if TYPE_CHECKING:
 
 #: How often means are drawn until they keep within a width.
 _TRIES = 20
+#: The odds that an arm is drawn as an exception double with so many pulls: otherwise, one that looks like its
+#: cluster so far is pulled too seldom to be found in time.
+_PULLS_TO_DOUBLE = 32.0
 
 
 class KindredState(NamedTuple):
@@ -114,8 +113,7 @@ def _draw_cluster(state: KindredState, c: int, common: int) -> None:
     if share < ways[UNRELATED_BELOW]:
         _draw_unrelated(state, c)
     elif share >= ways[WITHIN_BELOW] or not _draw_within(state, c, common):
-        v = _draw_precision(state, c, common)
-        _draw_alike(state, c, v, draw_cluster_mean(state, state.stream, c, v), False)
+        _draw_alike(state, c, _draw_precision(state, c, common), False)
 
 
 @kernel
@@ -142,23 +140,28 @@ def _draw_within(state: KindredState, c: int, common: int) -> bool:
     for _ in range(_TRIES):
         by_width = uniform(state.stream) < state.kinship.ways[c, common, BY_WIDTH]
         v = WIDTH if by_width else _draw_precision(state, c, common)
-        if _draw_alike(state, c, v, draw_cluster_mean(state, state.stream, c, v), True):
+        if _draw_alike(state, c, v, True):
             return True
     return False
 
 
 @kernel
-def _draw_alike(state: KindredState, c: int, v: int, mean: float, within: bool) -> bool:
-    """Draw about one arm of a cluster given its mean; the others stand at their posterior means.
+def _draw_alike(state: KindredState, c: int, v: int, within: bool) -> bool:
+    """Draw exceptions and about one other arm of a cluster; the others stand at their posterior means.
 
     To keep ``within`` the width, all are drawn; tell whether they do.
     """
+    mean, point = draw_cluster_mean(state, state.stream, c, v)
     known, chance = worth(state, c, v, mean), 1.0 / (state.start[c + 1] - state.start[c])
-    least, most = math.inf, -math.inf
+    base, least, most = state.kinship.base, math.inf, -math.inf
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
-        pulls, total = known + state.pulls[arm], known * mean + state.totals[arm]
-        shown = uniform(state.stream) < chance
+        share, exception = uniform(state.stream), _drawn_as_exception(state, v, point, arm)
+        pulls, total = known, known * mean
+        if share < exception:
+            pulls, total = base[PULLS], base[TOTAL]
+        pulls, total = pulls + state.pulls[arm], total + state.totals[arm]
+        shown = share < exception + chance
         drawn = draw_mean(state.law, state.stream, pulls, total) if within or shown else 0.0
         state.draws[arm] = drawn if shown else total / pulls
         if within:
@@ -166,6 +169,14 @@ def _draw_alike(state: KindredState, c: int, v: int, mean: float, within: bool) 
             if not is_within(state.law, state.widths[c], mean, most - least):
                 return False
     return True
+
+
+@inner_kernel
+def _drawn_as_exception(state: KindredState, v: int, point: int, arm: int) -> float:
+    """Return how often an arm is drawn as an exception."""
+    exception = state.kinship.exceptions[v, point, arm]
+    odds = exception * (1.0 + state.pulls[arm] / _PULLS_TO_DOUBLE)
+    return float(odds / (1.0 - exception + odds))
 
 
 @kernel
@@ -219,7 +230,7 @@ class _Memory(StreamPlace):
     def carry(self, source: Any, target: Any) -> None:
         """Take over what the other state has learned since."""
         super().carry(source, target)
-        if not np.array_equal(source.kinship.due, target.kinship.due):
+        if source.kinship.lessons[0] != target.kinship.lessons[0]:
             for name, known in zip(Kinship._fields, source.kinship, strict=True):
                 if name != "told":
                     getattr(target.kinship, name)[:] = known
@@ -228,12 +239,13 @@ class _Memory(StreamPlace):
 class Kindred(Policy):
     r"""Learn how alike the arms of a cluster are; draw the means of a few arms; pull the largest.
 
-    What the rewards say is a mixture of three ways to explain a cluster: its arms are alike, to a degree that
-    is learned from all clusters; they are alike and within their declared width; or they are unrelated. So
-    rewards tell about other arms of a cluster where that is true, a declared width helps without being
-    trusted blindly, and an arm that is better than its cluster is still found. Where arms are alike, only
-    about one arm of a cluster is drawn from its posterior in a round, and the others stand at their posterior
-    means: drawing all of them explores far too much where there are many.
+    Every cluster has three possible explanations: its arms are alike, to a degree that is learned from all
+    clusters; they are alike and within their declared width; or they are unrelated. Among arms that are
+    alike, each may be an exception, which stands for itself. So rewards tell about other arms of a cluster
+    where that is true, a declared width helps without being trusted blindly, and an arm that is better than
+    its cluster is still found. Exceptions and about one other arm of a cluster are drawn from their
+    posteriors in a round, and the other arms stand at their posterior means: drawing all of them explores far
+    too much where there are many.
 
     Widths are not needed. An arm that is added to a cluster is judged by the others until it has rewards of
     its own; where means have no upper end, as with Gaussian rewards, every arm is pulled once first. What was
