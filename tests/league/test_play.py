@@ -11,7 +11,7 @@ import pytest
 
 from clusterbandits import POLICIES, Instance, simulate
 from clusterbandits.errors import UnreadableFileError
-from clusterbandits.fingerprint import fingerprint
+from clusterbandits.fingerprint import sources
 from clusterbandits.policies.policy import DEFAULT
 from league import play
 from league.cells import Settings, cell_key, has_cell, summarise, versions
@@ -21,7 +21,7 @@ from league.problems import Problem, choose
 from league.results import Results, load, save
 
 SETTINGS = Settings(horizon=300, runs=4)
-MADE_BY = {"clusterbandits": "1"} | dict.fromkeys(fingerprint(), "2")
+MADE_BY = dict.fromkeys(versions(), "2")
 BOTH = ("kl-ucb", "clus-ucb")
 
 
@@ -131,7 +131,26 @@ def test_keys_follow_what_a_policy_knows() -> None:
     other = Instance([[0.41, 0.42, 0.43], [0.43, 0.44, 0.46]])
     moved = Problem("figure 4", "Fig 4", "", other, other.clusters([0.03, 0.04]))
     assert cell_key(near, "kl-ucb", SETTINGS, MADE_BY) != cell_key(moved, "kl-ucb", SETTINGS, MADE_BY)
-    assert set(versions()) == set(MADE_BY)
+
+
+def test_keys_follow_the_sources_of_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of one policy leaves the results of others that do not import it."""
+    names = ("kl-ucb", "clus-ucb", "thompson", "kindred")
+    (problem,) = choose(["figure 4"])
+
+    def changed_by(module: str) -> set[str]:
+        before = {name: cell_key(problem, name, SETTINGS, MADE_BY) for name in names}
+        with monkeypatch.context() as patch:
+            texts = {**sources().texts, module: sources().texts[module] + "# edited"}
+            patch.setattr(sources(), "texts", texts)
+            return {name for name in names if cell_key(problem, name, SETTINGS, MADE_BY) != before[name]}
+
+    assert changed_by("policies/kinship/learning.py") == {"kindred"}
+    assert changed_by("policies/thompson.py") == {"thompson"}
+    assert changed_by("policies/kl_ucb.py") == {"kl-ucb", "clus-ucb"}
+    assert changed_by("policies/__init__.py") == set()
+    for everywhere in ("simulation/loop.py", "simulation/runs.py", "families/bernoulli.py", "compiled.py"):
+        assert changed_by(everywhere) == set(names)
 
 
 @pytest.mark.parametrize("name", BOTH)

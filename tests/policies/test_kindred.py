@@ -223,14 +223,16 @@ def test_arms_with_few_pulls_are_weighed_as_exceptions_at_every_pull() -> None:
     assert kin.pulls.tolist() == [1000, 1000, 64]
 
 
+@pytest.mark.statistical
 def test_the_best_arm_of_a_poor_cluster_is_found() -> None:
     """Its cluster is tight, and another one is nearly as good as this arm."""
     instance = cb.Instance([[0.55, *[0.25] * 9], [0.5] * 5])
-    result = cb.simulate(instance, "kindred", 20_000, 40, seed=3, checkpoints=[10_000, 20_000])
-    late = np.diff(result.regret(0), axis=1)[:, 0] / 10_000
-    # A run that never finds it loses 0.05 per round.
-    assert (late > 0.04).mean() < 0.25
-    assert np.median(late) < 0.01
+    found = cb.simulate(
+        instance, "kindred", 40_000, 100, 3, clusters=cb.Clusters([10, 5]), checkpoints=[20_000, 40_000]
+    )
+    late = np.diff(found.regret(0), axis=1)[:, 0] / 20_000
+    # A run that has not found it loses 0.05 per round; without exceptions a quarter of all runs do.
+    assert (late > 0.04).mean() < 0.12
 
 
 def test_the_first_arm_of_every_cluster_comes_first() -> None:
