@@ -62,13 +62,21 @@ def table(name: str, found: Sequence[Measurement]) -> Table:
     return Table(("claim", "measured", "unit", "promised", ""), tuple(rows), title=f"\n{name}")
 
 
+def _installed(name: str) -> str | None:
+    """Return the version of a package, None without it: only some benchmarks need all of them."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
 def keep(found: dict[str, list[Measurement]]) -> None:
     """Write the measurements, leaving those of benchmarks that did not run as they were."""
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     machine = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in _PACKAGES},
+        **{name: version for name in _PACKAGES if (version := _installed(name)) is not None},
     }
     for name, measurements in found.items():
         kept[name] = {"machine": machine, "measurements": [asdict(one) for one in measurements]}
