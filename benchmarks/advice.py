@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.measure import Measurement
 from clusterbandits import POLICIES, Instance, advise, read_history, simulate
 from clusterbandits.simulation.statistics import Difference, difference
-from clusterbandits.studies.candidates import TRIED
+from clusterbandits.studies.candidates import PLAIN, TRIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _HISTORIES, _HORIZON, _WORLDS, _RUNS = 200, 20_000, 20, 8
-#: The most that following advice may cost over the best single policy.
+#: The most that following advice may cost over the best single policy, and that predictions may be off.
 _LIMIT = 15.0
 
 
@@ -72,30 +72,30 @@ KINDS: dict[str, Callable[[np.random.Generator, list[int]], list[Floats]]] = {
 
 @dataclass(frozen=True)
 class Followed:
-    """What came of following advice on histories; ``paid`` by every candidate, ``[policy, history]``."""
+    """What came of following advice on histories: regret and its prediction, ``[policy, history]``."""
 
     kinds: list[str]
     recommended: list[str]
-    paid: Floats
-    foretold: Floats
+    regret: Floats
+    predicted: Floats
 
-    @property
-    def followed(self) -> Floats:
-        """The regret of the policy that was recommended."""
-        return np.array([self.paid[TRIED.index(name), k] for k, name in enumerate(self.recommended)])
+    def of(self, regret: Floats, policy: str | None) -> Floats:
+        """Return the regret of a policy on every history; by default of the one that is recommended there."""
+        names = self.recommended if policy is None else [policy] * len(self.kinds)
+        return np.array([regret[TRIED.index(name), k] for k, name in enumerate(names)])
 
     def excess(self, kind: str | None = None) -> float:
-        """Return how much more it is than that of the best single policy, in percent."""
+        """Return how much more regret advice has than the best single policy, in percent."""
         chosen = self._chosen(kind)
-        best = self.paid[:, chosen].mean(axis=1).min()
-        return float(100 * (self.followed[chosen].mean() / best - 1))
+        best = self.regret[:, chosen].mean(axis=1).min()
+        return float(100 * (self.of(self.regret, None)[chosen].mean() / best - 1))
 
-    def bias(self, kind: str | None = None) -> Difference:
-        """Return how much more was foretold than came, in percent of what came, with its standard error."""
+    def bias(self, policy: str | None = None, kind: str | None = None) -> Difference:
+        """Return how much more regret was predicted than came, in percent of what came, with its error."""
         chosen = self._chosen(kind)
-        apart = difference(self.foretold[chosen] - self.followed[chosen])
-        percent = 100 / self.followed[chosen].mean()
-        return Difference(percent * apart.value, percent * apart.error)
+        came = self.of(self.regret, policy)[chosen]
+        apart = difference(self.of(self.predicted, policy)[chosen] - came)
+        return Difference(100 * apart.value / came.mean(), 100 * apart.error / came.mean())
 
     def _chosen(self, kind: str | None) -> NDArray[np.bool_]:
         return np.array([kind is None or one == kind for one in self.kinds])
@@ -104,17 +104,17 @@ class Followed:
 def follow_advice(histories: int, horizon: int, worlds: int, runs: int, seed: int) -> Followed:
     """Ask for advice on histories of all kinds in turn, and play all candidates at the truth after them."""
     kinds = [list(KINDS)[k % len(KINDS)] for k in range(histories)]
-    recommended, paid, foretold = [], np.empty((len(TRIED), histories)), np.empty(histories)
+    recommended, regret, predicted = [], *np.empty((2, len(TRIED), histories))
     for k, kind in enumerate(kinds):
         rng = np.random.default_rng([seed, k])
         truth, history = _drawn(kind, rng)
         advice = advise(history, horizon=horizon, worlds=worlds, seed=k)
         policies = [POLICIES[name](advice.clusters()) for name in TRIED]
         result = simulate(truth, policies, horizon, runs, seed=k, start=history, checkpoints=[horizon])
-        paid[:, k] = [result.regret(number)[:, -1].mean() for number in range(len(TRIED))]
-        foretold[k] = next(one.paid.value for one in advice.candidates if one.policy == advice.recommended)
+        regret[:, k] = [result.regret(number)[:, -1].mean() for number in range(len(TRIED))]
+        predicted[:, k] = [one.paid.value for one in advice.candidates]
         recommended.append(advice.recommended)
-    return Followed(kinds, recommended, paid, foretold)
+    return Followed(kinds, recommended, regret, predicted)
 
 
 def _drawn(kind: str, rng: np.random.Generator) -> tuple[Instance, History]:
@@ -145,31 +145,30 @@ def measure() -> list[Measurement]:
         measured.append(
             Measurement(f"histories that {name} is advised for", found.recommended.count(name), "")
         )
-    for place in np.argsort(found.paid.mean(axis=1)):
-        measured.append(Measurement(f"mean regret, {TRIED[place]}", float(found.paid[place].mean()), ""))
+    for place in np.argsort(found.regret.mean(axis=1)):
+        measured.append(Measurement(f"mean regret, {TRIED[place]}", float(found.regret[place].mean()), ""))
+    bias = found.bias()
     return [
         *measured,
-        Measurement("mean regret, advice", float(found.followed.mean()), ""),
-        Measurement("mean regret, foretold", float(found.foretold.mean()), ""),
-        *_foretold("foretold over what came", found.bias()),
+        Measurement("mean regret, advice", float(found.of(found.regret, None).mean()), ""),
+        Measurement("mean regret, predicted", float(found.of(found.predicted, None).mean()), ""),
+        *_predicted("predicted over what came", bias),
+        Measurement(
+            "predicted over what came, in standard errors", abs(bias.value) / bias.error, "", limit=3
+        ),
+        *_predicted(f"predicted over what came, {PLAIN}", found.bias(PLAIN)),
         *(
-            one
+            _percent(f"predicted over what came, {name or 'advice'}, {kind} truths", found.bias(name, kind))
+            for name in (None, PLAIN)
             for kind in KINDS
-            for one in _foretold(f"foretold over what came, {kind} truths", found.bias(kind), limited=False)
         ),
     ]
 
 
-def _foretold(claim: str, bias: Difference, *, limited: bool = True) -> list[Measurement]:
-    """Return a bias and its standard error; it is limited as an effect, not only as a test."""
-    return [
-        Measurement(claim, bias.value, f"%, ± {bias.error:.2g}"),
-        *(
-            [
-                Measurement(f"{claim}, in standard errors", abs(bias.value) / bias.error, "", limit=3),
-                Measurement(f"{claim}, either way", abs(bias.value), "%", limit=15),
-            ]
-            if limited
-            else []
-        ),
-    ]
+def _predicted(claim: str, bias: Difference) -> list[Measurement]:
+    """Return a bias and its size, which is promised."""
+    return [_percent(claim, bias), Measurement(f"{claim}, either way", abs(bias.value), "%", limit=_LIMIT)]
+
+
+def _percent(claim: str, bias: Difference) -> Measurement:
+    return Measurement(claim, bias.value, f"%, ± {bias.error:.2g}")

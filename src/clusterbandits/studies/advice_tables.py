@@ -145,8 +145,8 @@ def candidate_table(advice: Advice) -> Table:
         f"with history: the policy starts with these trials, in {count_text(worlds, 'plausible world')}. "
         f"without: it starts with no data, in {few} of them. ±: standard error. 95 %: quantile over worlds.",
         f"score: mean + {TAIL_WEIGHT:g} × (95 % quantile − mean), with the history. The policy with the "
-        f"lowest score is recommended; or {DEFAULT}, the default, if its score is at most a tenth higher or "
-        "its mean is not significantly higher.",
+        f"lowest score and a proof is recommended; or {DEFAULT}, the default, if its score is at most a "
+        "tenth higher or its mean is not significantly higher.",
         "proof: whether a bound on its regret is proven. Without one, an environment unlike these worlds can "
         "cause linear regret.",
         f"Bounds per log n, at the estimates with the safe widths: {told}. They say how fast regret grows in "

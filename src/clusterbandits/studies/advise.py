@@ -16,7 +16,7 @@ from clusterbandits.studies import advice_tables
 from clusterbandits.studies.candidates import AdviceSettings, choose, simulate_candidates
 from clusterbandits.studies.group_advice import group_advice
 from clusterbandits.studies.history import read_history
-from clusterbandits.studies.plausible_worlds import plausible_means
+from clusterbandits.studies.plausible_means import plausible_means
 from clusterbandits.studies.safe_widths import CONFIDENCE, safe_widths
 from clusterbandits.validate import as_float, invalid, whole
 
@@ -138,8 +138,9 @@ def advise(
     """Return the policy to use after a history, what it will pay, and safe widths for the groups.
 
     Policies of the league are simulated in worlds that the history leaves plausible, from the history on and
-    without it. Recommended is the one with the least score, the mean regret from the history on and a quarter
-    of the way to its 95th percentile; or the default, Kindred, where that is not clearly worse.
+    without it. Recommended is the one with the least score of those whose regret has a proven bound; or the
+    default, Kindred, where that is not clearly worse. The score is the mean regret from the history on and a
+    quarter of the way to its 95th percentile.
 
     Parameters
     ----------

@@ -210,23 +210,31 @@ def _is_clear(lost: Floats) -> bool:
 def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
     """Return the policy to take, and the reason.
 
-    It is the one with the least score; or the default, where its score is within a tenth of that or its mean
-    is not clearly larger.
+    It is the one with the least score of those with a proven bound; or the default, where its score is within
+    a tenth of that or its mean is not clearly larger. Other policies are not taken: the worlds come from a
+    model, and a best arm that stands apart from its group more than they foresee can ruin such a policy.
     """
     tried = {one.policy: one for one in candidates}
-    best = min(candidates, key=lambda one: one.score)
     champion, plain = tried[DEFAULT], tried[PLAIN]
+    best = min((one for one in candidates if one.proven or one is champion), key=lambda one: one.score)
     close = champion.score <= _CLOSE * best.score
     taken = champion if close or not _is_clear(champion.warm - best.warm) else best
     reason = f"Its regret after the history is {taken.paid} on average, with a 95th percentile of "
     reason += f"{_short(taken.tail)}; that of {plain.policy}, which ignores groups, is {plain.paid}."
     if taken is not best:
-        reason += f" {best.policy} has a lower score, {_short(best.score)} instead of {_short(taken.score)}, "
         why = "which is at most a tenth less" if close else "but its mean regret is not significantly less"
-        reason += f"{why}; so the default is kept."
+        reason += f" {_lower_score(best, taken)}, {why}; so the default is kept."
+    lowest = min(candidates, key=lambda one: one.score)
+    if lowest.score < best.score:
+        reason += f" {_lower_score(lowest, taken)}, but no bound on its regret is proven, and another "
+        reason += "environment than these worlds may ruin it; so it is not considered."
     if not taken.proven:
-        reason += " No bound on its regret is proven."
+        reason += f" No bound is proven for {taken.policy}; it was ruined on no problem of the league."
     return taken.policy, reason
+
+
+def _lower_score(one: Candidate, taken: Candidate) -> str:
+    return f"{one.policy} has a lower score, {_short(one.score)} instead of {_short(taken.score)}"
 
 
 def _short(value: float) -> str:

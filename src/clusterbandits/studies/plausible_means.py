@@ -1,0 +1,315 @@
+r"""Means that a history leaves plausible, drawn from what it says of every arm, its group and all groups.
+
+Means vary on three levels. Group centres are normal around an overall centre; arms lie around the centre of
+their group, with a spread; the spreads of groups are alike, but for a few. Centre, standard deviation and
+spread of the upper levels are unknown, and are drawn from their posterior on a grid. So arms and groups share
+strength: without that, means drawn arm by arm would spread wider than the estimates, which spread wider than
+the true means already, and the best arm would seem to stand out more than it does.
+
+For rewards 0 or 1 the scale is that of log-odds, and the means of a group with centre m and spread s have the
+Beta distribution of :math:`1 / (s^2 (1 - m))` successes and :math:`1 / (s^2 m)` failures, whose log-odds have
+a standard deviation of about s. For other rewards the scale is their own; the means of a group are normal,
+and so is the mean of an arm's rewards, with the variance that they show.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import betaln, expit, logit, logsumexp
+
+from clusterbandits.families import Bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from clusterbandits.studies.history import History
+    from clusterbandits.studies.mean_bounds import Sums
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.intp]
+
+#: Spreads of arms and standard deviations of group centres, in units of the scale. Both have a half-Cauchy
+#: prior with a scale of one unit (Gelman 2006).
+_SPREADS = np.geomspace(0.01, 3.0, 28)
+_DEVIATIONS = np.geomspace(0.05, 4.0, 12)
+#: The log of a group's spread is Cauchy around that of the common spread, with this scale.
+_APART = 0.2
+#: Overall centres, in standard deviations of what they can be.
+_STEPS = np.linspace(-4.0, 4.0, 15)
+#: Cells for the centre of a group, how far they reach in its standard deviations, and in units beyond what
+#: all groups show.
+_CELLS, _REACH, _BEYOND = 48, 7.0, 6.0
+#: The spread for which overall centres are laid out.
+_USUAL_SPREAD = 0.5
+#: Rewards as different as two of the group's count in the variance of an arm.
+_SHARED_REWARDS = 2.0
+
+
+class Scale(NamedTuple):
+    """Where centres lie: the ends, the normal prior of the overall centre, and the unit of spreads."""
+
+    low: float
+    high: float
+    middle: float
+    deviation: float
+    unit: float
+
+
+_LOG_ODDS = Scale(-30.0, 30.0, 0.0, 3.0, 1.0)
+
+
+class Group(Protocol):
+    """What was observed of the arms of a group."""
+
+    #: Estimates of the arms that were tried, on the scale, and their variances.
+    places: Floats
+    variances: Floats
+
+    def log_likelihood(self, centres: Floats, spread: float) -> Floats:
+        """Return the log-likelihood of the observations for every centre."""
+
+    def draw(self, centres: Floats, spreads: Floats, generator: np.random.Generator) -> Floats:
+        """Return means of the arms given the centre and the spread in every world, ``[world, arm]``."""
+
+
+class Rates:
+    """Successes in trials."""
+
+    def __init__(self, trials: Floats, successes: Floats) -> None:
+        self.successes, self.failures = successes, trials - successes
+        tried = trials > 0
+        rates = (successes[tried] + 0.5) / (trials[tried] + 1.0)
+        self.places: Floats = logit(rates)
+        self.variances: Floats = 1.0 / ((trials[tried] + 1.0) * rates * (1.0 - rates))
+
+    def log_likelihood(self, centres: Floats, spread: float) -> Floats:
+        """Return the beta-binomial log-likelihood, up to a constant."""
+        ups, downs = _known(centres, spread)
+        terms = betaln(ups + self.successes, downs + self.failures) - betaln(ups, downs)
+        return np.asarray(terms.sum(axis=1))
+
+    def draw(self, centres: Floats, spreads: Floats, generator: np.random.Generator) -> Floats:
+        """Draw from the Beta posteriors."""
+        ups, downs = _known(centres, spreads)
+        return generator.beta(ups + self.successes, downs + self.failures)
+
+
+def _known(centres: Floats, spreads: Floats | float) -> tuple[Floats, Floats]:
+    """Return the successes and failures that an arm is known by beforehand."""
+    precision = 1.0 / np.square(spreads)
+    return (precision / expit(-centres))[:, None], (precision / expit(centres))[:, None]
+
+
+class Rewards:
+    """Sums of bounded rewards."""
+
+    def __init__(self, sums: Sums) -> None:
+        self.family, self.tried = sums.family, sums.trials > 0
+        self.places: Floats = sums.totals[self.tried] / sums.trials[self.tried]
+        self.variances: Floats = _variances(sums)[self.tried] / sums.trials[self.tried]
+
+    def log_likelihood(self, centres: Floats, spread: float) -> Floats:
+        """Return the normal log-likelihood, up to a constant."""
+        total = self.variances + spread**2
+        squares = (self.places - centres[:, None]) ** 2 / total
+        return np.asarray(-0.5 * (np.log(total) + squares).sum(axis=1))
+
+    def draw(self, centres: Floats, spreads: Floats, generator: np.random.Generator) -> Floats:
+        """Draw from the normal posteriors, between the bounds of rewards."""
+        centre, variance = centres[:, None], np.square(spreads)[:, None]
+        share = variance / (variance + self.variances)
+        noise = generator.standard_normal((centres.size, self.tried.size))
+        means = centre + np.sqrt(variance) * noise
+        expected = share * self.places + (1.0 - share) * centre
+        means[:, self.tried] = expected + np.sqrt(share * self.variances) * noise[:, self.tried]
+        return np.clip(means, self.family.low, self.family.high)
+
+
+def _variances(sums: Sums) -> Floats:
+    """Return the variance of a reward of every arm, to which the group adds a little where trials are few."""
+    family, trials = sums.family, np.maximum(sums.trials, 1.0)
+    least = 1e-12 * (family.high - family.low) ** 2
+    means = sums.totals / trials
+    if sums.squares is None:
+        return np.asarray((means - family.low) * (family.high - means)) + least
+    apart = np.maximum(sums.squares - trials * means**2, 0.0)
+    pooled = apart.sum() / max(sums.trials.sum(), 1.0)
+    return np.asarray((apart + _SHARED_REWARDS * pooled) / (trials + _SHARED_REWARDS)) + least
+
+
+def plausible_means(history: History, count: int, generator: np.random.Generator) -> Floats:
+    """Return the means of every arm in so many worlds, ``[world, arm]``, drawn from their posterior.
+
+    Parameters
+    ----------
+    history
+        What was tried.
+    count
+        The number of worlds.
+    generator
+        Draws them.
+
+    Examples
+    --------
+    >>> from clusterbandits.studies.history import read_history
+    >>> rows = {"arm": ["a", "b"], "group": [1, 1], "trials": [1000, 0], "successes": [300, 0]}
+    >>> means = plausible_means(read_history(rows), 4000, np.random.default_rng(0))
+    >>> means.mean(axis=0).round(2).tolist(), means.std(axis=0).round(2).tolist()
+    ([0.3, 0.33], [0.01, 0.21])
+    """
+    groups, scale = _observed(history)
+    levels = _Levels.laid_out(groups, scale)
+    tables = [_table(group, levels) for group in groups]
+    upper, common = levels.draw(tables, count, generator)
+    means = np.empty((count, len(history.arms)))
+    for group, table, members in zip(groups, tables, history.partition.members, strict=True):
+        centres, rows = _draw_centres(table, levels, upper, common, generator)
+        means[:, members] = group.draw(centres, levels.spreads[rows], generator)
+    return means
+
+
+def _observed(history: History) -> tuple[Sequence[Group], Scale]:
+    """Return what was observed of every group, and the scale of means."""
+    if not isinstance(history.family, Bounded):
+        parts = history.partition.members
+        return [Rates(history.trials[part].astype(float), history.totals[part]) for part in parts], _LOG_ODDS
+    low, high = history.family.low, history.family.high
+    groups = [Rewards(sums) for sums in history.sums()]
+    places = np.concatenate([group.places for group in groups])
+    unit = 0.25 * (high - low)
+    if places.size:
+        error = math.sqrt(float(np.mean(np.concatenate([group.variances for group in groups]))))
+        unit = max(float(places.std()), error)
+    return groups, Scale(low, high, 0.5 * (low + high), 0.5 * (high - low), unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """The grid of what groups have in common."""
+
+    spreads: Floats
+    #: [common spread, spread]: the probability of a group's spread.
+    alike: Floats
+    #: [upper]: overall centres and standard deviations of group centres, and [upper, common] the log prior.
+    centres: Floats
+    deviations: Floats
+    prior: Floats
+    #: Where the centre of any group lies.
+    low: float
+    high: float
+
+    @classmethod
+    def laid_out(cls, groups: Sequence[Group], scale: Scale) -> _Levels:
+        """Lay the grid where the estimates suggest."""
+        spreads, deviations = scale.unit * _SPREADS, np.repeat(scale.unit * _DEVIATIONS, _STEPS.size)
+        usual = [_centre(group, scale.unit * _USUAL_SPREAD) for group in groups if group.places.size]
+        places, errors = np.array(usual).reshape(-1, 2).T
+        weights = 1.0 / (errors**2 + np.square(deviations)[:, None])
+        known = weights.sum(axis=1) + scale.deviation**-2
+        steps = np.tile(_STEPS, _DEVIATIONS.size) / np.sqrt(known)
+        centres = (weights @ places + scale.middle * scale.deviation**-2) / known + steps
+        logs = np.log(_SPREADS)
+        alike = 1.0 / (1.0 + ((logs - logs[:, None]) / _APART) ** 2)
+        prior = _half_cauchy(deviations / scale.unit) - 0.5 * np.log(known)
+        prior -= 0.5 * ((centres - scale.middle) / scale.deviation) ** 2
+        ends = np.append(places, scale.middle) if not places.size else places
+        beyond = _BEYOND * scale.unit
+        return cls(
+            spreads=spreads,
+            alike=alike / alike.sum(axis=1, keepdims=True),
+            centres=centres,
+            deviations=deviations,
+            prior=prior[:, None] + _half_cauchy(_SPREADS),
+            low=max(scale.low, float(ends.min()) - beyond),
+            high=min(scale.high, float(ends.max()) + beyond),
+        )
+
+    def draw(self, tables: Sequence[_Table], count: int, generator: np.random.Generator) -> tuple[Ints, Ints]:
+        """Return the places in the grid of the upper level and of the common spread, in every world."""
+        weights = self.prior.copy()
+        for table in tables:
+            top = table.by_spread.max()
+            weights += top + np.log(np.exp(table.by_spread - top) @ self.alike.T + 1e-300)
+        chances = np.exp(weights - weights.max()).ravel()
+        chosen = generator.choice(chances.size, size=count, p=chances / chances.sum())
+        upper, common = np.divmod(chosen, self.spreads.size)
+        return upper, common
+
+
+def _half_cauchy(values: Floats) -> Floats:
+    """Return the log of the half-Cauchy density on a geometric grid."""
+    return np.log(values) - np.log1p(values**2)
+
+
+def _centre(group: Group, spread: float) -> tuple[float, float]:
+    """Return the centre that a group's estimates suggest for a spread, and its standard error."""
+    weights = 1.0 / (group.variances + spread**2)
+    return float(weights @ group.places / weights.sum()), 1.0 / math.sqrt(float(weights.sum()))
+
+
+class _Table(NamedTuple):
+    """The likelihood of a group."""
+
+    #: [spread]: where its cells for the centre begin, and how wide they are.
+    low: Floats
+    step: Floats
+    #: [spread, cell]: the log-likelihood, and the log of the cell's width.
+    cells: Floats
+    #: [upper, spread]: the log-likelihood with the centre integrated out.
+    by_spread: Floats
+
+
+def _table(group: Group, levels: _Levels) -> _Table:
+    """Lay cells for the centre of a group where the likelihood is, for every spread, and add it up."""
+    lows, steps = np.array([_cells(group, spread, levels) for spread in levels.spreads]).T
+    middles = lows[:, None] + (np.arange(_CELLS) + 0.5) * steps[:, None]
+    rows = [group.log_likelihood(*row) for row in zip(middles, levels.spreads, strict=True)]
+    cells = np.array(rows) + np.log(steps)[:, None]
+    by_spread = [
+        logsumexp(row + _log_normal(middle, step, levels.centres, levels.deviations), axis=1)
+        for row, middle, step in zip(cells, middles, steps, strict=True)
+    ]
+    return _Table(lows, steps, cells, np.array(by_spread).T)
+
+
+def _cells(group: Group, spread: float, levels: _Levels) -> tuple[float, float]:
+    """Return where the cells for the centre of a group begin and how wide they are, for a spread."""
+    low, high = levels.low, levels.high
+    if group.places.size:
+        centre, error = _centre(group, spread)
+        low, high = max(low, centre - _REACH * error), min(high, centre + _REACH * error)
+    return low, (high - low) / _CELLS
+
+
+def _log_normal(middles: Floats, steps: Floats | float, centres: Floats, deviations: Floats) -> Floats:
+    """Return the log of the normal density of group centres, averaged over cells, ``[centre, cell]``.
+
+    The average over a cell is nearly a normal density that is wider by the variance of the cell.
+    """
+    variances = (np.square(deviations) + np.square(steps) / 12.0)[:, None]
+    return np.asarray(-0.5 * ((middles - centres[:, None]) ** 2 / variances + np.log(variances)))
+
+
+def _draw_centres(
+    table: _Table, levels: _Levels, upper: Ints, common: Ints, generator: np.random.Generator
+) -> tuple[Floats, Ints]:
+    """Return the centre of a group and the place of its spread, in every world."""
+    weights = table.by_spread[upper] + np.log(levels.alike[common])
+    rows = _choose(weights, generator)
+    steps = table.step[rows]
+    middles = table.low[rows, None] + (np.arange(_CELLS) + 0.5) * steps[:, None]
+    weights = table.cells[rows] + _log_normal(middles, steps, levels.centres[upper], levels.deviations[upper])
+    cells = _choose(weights, generator)
+    return table.low[rows] + (cells + generator.random(rows.size)) * steps, rows
+
+
+def _choose(weights: Floats, generator: np.random.Generator) -> Ints:
+    """Return a place in every row, drawn by the logs of weights."""
+    sums = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)
+    return np.asarray((sums < (generator.random(len(sums)) * sums[:, -1])[:, None]).sum(axis=1))
