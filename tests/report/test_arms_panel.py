@@ -71,9 +71,9 @@ def test_names_may_have_any_letters() -> None:
 def test_words_say_what_is_there() -> None:
     shown = words(arms_panel(BOTH, name="x", title="Title"))
     assert {"Title", "red: width 0.2", "blue", "red-0", "red-1", "blue-0"} <= set(shown)
-    assert {"may be the best arm", "is not the best", "declared width"} <= set(shown)
+    assert {"may be the best arm", "is not the best", "safe width"} <= set(shown)
     alone = words(arms_panel([group("blue", [0.3], 0.0)], name="x"))
-    assert not {"may be the best arm", "declared width"} & set(alone)
+    assert not {"may be the best arm", "safe width"} & set(alone)
     assert arms_panel(BOTH, name="x", title="Title").alt == (
         "Title. Arms with intervals in 2 groups: red, 2 arms from 0.6 to 0.7, width 0.2; "
         "blue, 1 arm from 0.3 to 0.3, width 0."

@@ -1,4 +1,4 @@
-"""Estimates of all arms, group by group: means, intervals, and declared widths as bands."""
+"""Estimates of all arms, group by group: means, intervals, and safe widths as bands."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ArmsGroup:
     highs: Floats
     #: Whether each arm may be the best of all.
     hopeful: NDArray[np.bool_]
-    #: The declared width.
+    #: The width that is safe to declare.
     width: float
 
     @property
     def band(self) -> tuple[float, float]:
-        """Where the declared width lies: around the middle of the estimates, inside [0, 1]."""
+        """Where the safe width lies: around the middle of the estimates, inside [0, 1]."""
         known = self.means[~np.isnan(self.means)]
         middle = float((known.min() + known.max()) / 2) if known.size else 0.5
         low = min(max(0.0, middle - self.width / 2), max(0.0, 1.0 - self.width))
@@ -138,7 +138,7 @@ def _legend(groups: Sequence[ArmsGroup]) -> list[list[Entry]]:
     if several[1]:
         notes.append(Entry("is not the best", {"color": BLUE, "marker": "o", **line}))
     if any(len(group.labels) > 1 for group in groups):
-        notes.append(Entry("declared width", {"color": _BAND, "alpha": 0.45, "linewidth": 6}))
+        notes.append(Entry("safe width", {"color": _BAND, "alpha": 0.45, "linewidth": 6}))
     return [notes]
 
 

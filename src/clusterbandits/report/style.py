@@ -15,6 +15,7 @@ import matplotlib.style
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from clusterbandits.policies import POLICIES
+from clusterbandits.policies.policy import DEFAULT
 from clusterbandits.simulation.statistics import round_text
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ _COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "h", "*", "p")
 #: So many looks differ in colour or marker; further ones in their dashes.
 _DISTINCT = len(_COLOURS) * len(_MARKERS)
-#: The policies of the paper have the first looks: solid lines in the colours that readers know.
-_PAPER = ("kl-ucb", "clus-ucb", "tlp-mean", "tlp-max")
+#: The policies of the paper and the default have the first looks: solid lines.
+_FIRST = ("kl-ucb", "clus-ucb", "tlp-mean", "tlp-max", DEFAULT)
 
 #: Letters of a panel, in points.
 LETTERS = 8.0
@@ -102,9 +103,9 @@ def policy_name(label: str) -> str:
 def looks(labels: Iterable[str]) -> dict[str, Look]:
     """Return a different look for each label; a name has the same look in every picture.
 
-    The first looks belong to the policies of the paper, then to the others in the order of the registry. The
-    checksum of any other name selects one of the following looks. Further labels of a policy keep its colour.
-    Where two labels would look alike, the one that sorts last takes the next free look.
+    The first looks belong to the policies of the paper and to the default, then to the others in the order of
+    the registry. The checksum of any other name selects one of the following looks. Further labels of a
+    policy keep its colour. Where two labels would look alike, the one that sorts last takes the next look.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def looks(labels: Iterable[str]) -> dict[str, Look]:
 
 def _choice(name: str, first: int | None) -> Iterator[int]:
     """Yield the numbers of looks for a label of a policy, given that of its first label."""
-    known = tuple(dict.fromkeys((*_PAPER, *POLICIES)))
+    known = tuple(dict.fromkeys((*_FIRST, *POLICIES)))
     end, colours = len(known), len(_COLOURS)
     if first is not None:
         yield from count(end + (first - end) % colours, colours)
