@@ -37,8 +37,8 @@ _COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "h", "*", "p")
 #: So many looks differ in colour or marker; further ones in their dashes.
 _DISTINCT = len(_COLOURS) * len(_MARKERS)
-#: The policies of the paper and the default have the first looks: solid lines.
-_FIRST = ("kl-ucb", "clus-ucb", "tlp-mean", "tlp-max", DEFAULT)
+#: These have the first looks, solid lines of different colours: the paper's, the usual rival and the default.
+_FIRST = ("kl-ucb", "clus-ucb", "tlp-mean", "tlp-max", "thompson", DEFAULT)
 
 #: Letters of a panel, in points.
 LETTERS = 8.0
@@ -103,9 +103,9 @@ def policy_name(label: str) -> str:
 def looks(labels: Iterable[str]) -> dict[str, Look]:
     """Return a different look for each label; a name has the same look in every picture.
 
-    The first looks belong to the policies of the paper and to the default, then to the others in the order of
-    the registry. The checksum of any other name selects one of the following looks. Further labels of a
-    policy keep its colour. Where two labels would look alike, the one that sorts last takes the next look.
+    The first looks belong to a few named policies, then to the others in the order of the registry. The
+    checksum of any other name selects one of the following looks. Further labels of a policy keep its colour.
+    Where two labels would look alike, the one that sorts last takes the next free look.
 
     Examples
     --------
