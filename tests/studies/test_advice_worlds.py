@@ -9,7 +9,8 @@ import pytest
 from scipy.special import betaln, expit
 
 from clusterbandits.studies.history import History, read_history
-from clusterbandits.studies.plausible_means import Rewards, plausible_means
+from clusterbandits.studies.observed_groups import Rewards
+from clusterbandits.studies.plausible_means import plausible_means
 
 
 def history(trials: list[int], successes: list[int], groups: list[int] | None = None) -> History:
