@@ -118,6 +118,14 @@ def test_other_groups_tell_how_far_arms_are_apart() -> None:
     assert deviations[0] < 0.5 * deviations[1]
 
 
+@pytest.mark.parametrize("precise", [10**6, 10**13])
+def test_a_precise_arm_may_stand_far_from_the_rest_of_its_group(precise: int) -> None:
+    """For a small spread the centre of the group is then where no centre is for a usual one."""
+    drawn = plausible_means(history([precise] + [20] * 20, [900] + [10] * 20), 500, np.random.default_rng(0))
+    assert drawn[:, 0].mean() == pytest.approx(900 / precise, rel=0.02)
+    np.testing.assert_allclose(drawn[:, 1:].mean(axis=0), 0.5, atol=0.1)
+
+
 def test_equal_arms_are_not_spread_out() -> None:
     """Arm by arm, means would spread as wide as the estimates again; groups know better."""
     rng = np.random.default_rng(5)

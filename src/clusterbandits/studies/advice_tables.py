@@ -121,7 +121,7 @@ def _risk(advice: Advice) -> str:
     )
     named = ", ".join(risky[:_SHOWN_NAMES]) + more
     return (
-        f"At risk: {named}. The best arm may be there; a width below the true span could hide it for ever."
+        f"At risk: {named}. The best arm may be there; a width below the true span could hide it permanently."
         f"{harmless}"
     )
 

@@ -226,8 +226,8 @@ def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
         reason += f" {_lower_score(best, taken)}, {why}; so the default is kept."
     lowest = min(candidates, key=lambda one: one.score)
     if lowest.score < best.score:
-        reason += f" {_lower_score(lowest, taken)}, but no bound on its regret is proven, and another "
-        reason += "environment than these worlds may ruin it; so it is not considered."
+        reason += f" {_lower_score(lowest, taken)}, but no bound on its regret is proven, and an "
+        reason += "environment unlike these worlds may ruin it; so it is not considered."
     if not taken.proven:
         reason += f" No bound is proven for {taken.policy}; it was ruined on no problem of the league."
     return taken.policy, reason

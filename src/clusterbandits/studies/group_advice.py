@@ -56,7 +56,7 @@ class GroupAdvice:
 
     @property
     def at_risk(self) -> bool:
-        """Whether a width below the true span could hide the best arm for ever."""
+        """Whether a width below the true span could hide the best arm permanently."""
         return self.may_hold_best and self.arms > 1
 
     @property

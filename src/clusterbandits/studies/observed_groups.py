@@ -34,7 +34,8 @@ class Scale(NamedTuple):
     unit: float
 
 
-_LOG_ODDS = Scale(-30.0, 30.0, 0.0, 3.0, 1.0)
+#: No estimate from 10¹⁵ trials lies beyond these ends.
+_LOG_ODDS = Scale(-40.0, 40.0, 0.0, 3.0, 1.0)
 
 
 class Group(Protocol):

@@ -42,8 +42,8 @@ _DEVIATIONS = np.geomspace(0.05, 4.0, 12)
 _APART = 0.2
 #: Overall centres, in standard deviations of what they can be.
 _STEPS = np.linspace(-4.0, 4.0, 15)
-#: Cells for the centre of a group, how far they reach in its standard deviations, and in units beyond what
-#: all groups show.
+#: Cells for the centre of a group, how far they reach in its standard deviations, and in units beyond the
+#: estimates of all arms.
 _CELLS, _REACH, _BEYOND = 48, 7.0, 6.0
 #: The spread for which overall centres are laid out.
 _USUAL_SPREAD = 0.5
@@ -109,8 +109,9 @@ class _Levels:
         alike = 1.0 / (1.0 + ((logs - logs[:, None]) / _APART) ** 2)
         prior = _half_cauchy(deviations / scale.unit) - 0.5 * np.log(known)
         prior -= 0.5 * ((centres - scale.middle) / scale.deviation) ** 2
-        ends = np.append(places, scale.middle) if not places.size else places
-        beyond = _BEYOND * scale.unit
+        # From the arms, since for some spread the centre of a group may lie anywhere between them.
+        arms = np.concatenate([group.places for group in groups])
+        ends, beyond = arms if arms.size else np.array([scale.middle]), _BEYOND * scale.unit
         return cls(
             spreads=spreads,
             alike=alike / alike.sum(axis=1, keepdims=True),
