@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sys
+import threading
 from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,3 +178,68 @@ def test_progress_is_one_account_of_simulations_of_any_length(tmp_path: Path) ->
     assert {one.doing for one in told} <= {*plans, ""}
     for before, after in itertools.pairwise(told):
         assert before.runs_done + before.under_way <= after.runs_done + after.under_way
+
+
+class Remembering(ThreadPoolExecutor):
+    """Knows its futures."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.given: list[Future[Any]] = []
+
+    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.given.append(super().submit(*args, **kwargs))
+        return self.given[-1]
+
+    def left_locked(self) -> list[Future[Any]]:
+        """Return the futures that the main thread left locked, as another thread finds them."""
+        found: list[Future[Any]] = []
+
+        def look() -> None:
+            for future in self.given:
+                if future._condition.acquire(timeout=0.3):
+                    future._condition.release()
+                else:
+                    found.append(future)
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        return found
+
+
+def interrupted_at(line: int, executor: Executor) -> bool:
+    """Simulate, and raise KeyboardInterrupt at a line that Python's futures run; tell if it came to that."""
+    lines = 0
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal lines
+        lines += event == "line" and "concurrent" in frame.f_code.co_filename
+        if lines < line:
+            return trace
+        sys.settrace(None)
+        raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        cb.simulate(EASY, "kl-ucb", 1000, runs=64, executor=executor)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_ctrl_c_leaves_futures_that_other_threads_can_finish() -> None:
+    """But for the one that it met: waiting for all at once would lock all of them."""
+    interrupted = 0
+    for line in range(5, 1500, 29):
+        executor = Remembering()
+        interrupted += interrupted_at(line, executor)
+        locked = executor.left_locked()
+        for future in locked:
+            future._condition.release()
+        executor.shutdown()
+        assert len(locked) <= 1
+    assert interrupted > 10

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from clusterbandits.validate import Described, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from clusterbandits.simulation.executors import Workers
@@ -189,6 +190,9 @@ class Campaign:
         self._runs_done, self._rounds_done = 0, 0
         self._open: list[Simulation] = []
         self._waiting: dict[Future[Played], tuple[Simulation, Block]] = {}
+        # Not concurrent.futures.wait, which locks all futures: Ctrl-C in the middle of that leaves some of
+        # them locked, and the threads that finish them hang.
+        self._ended: SimpleQueue[Future[Played]] = SimpleQueue()
         self._start = time.monotonic()
 
     def finished(self) -> Generator[Simulation, None, None]:
@@ -206,7 +210,7 @@ class Campaign:
                     if block is None:
                         yield self._close(simulation)
                     else:
-                        self._waiting[self._workers.submit(simulation, block)] = simulation, block
+                        self._submit(simulation, block)
                     coming = next(blocks, None)
                 self._report()
                 yield from self._add_finished()
@@ -225,11 +229,21 @@ class Campaign:
             for block in simulation.missing:
                 yield simulation, block
 
+    def _submit(self, simulation: Simulation, block: Block) -> None:
+        future = self._workers.submit(simulation, block)
+        self._waiting[future] = simulation, block
+        future.add_done_callback(self._ended.put)
+
     def _add_finished(self) -> Iterator[Simulation]:
         """Wait a moment for blocks and add them; return the simulations that are complete by that."""
-        done, _ = wait(self._waiting, timeout=_INTERVAL, return_when=FIRST_COMPLETED)
+        ended: list[Future[Played]] = []
+        with contextlib.suppress(Empty):
+            if self._waiting:
+                ended.append(self._ended.get(timeout=_INTERVAL))
+            while True:
+                ended.append(self._ended.get_nowait())
         # A failed block ends the campaign: the others are kept first.
-        for future in sorted(done, key=_failed):
+        for future in sorted(ended, key=_failed):
             simulation, block = self._waiting[future]
             simulation.add(block, future.result(), rounds_counted=self._workers.counts_rounds)
             del self._waiting[future]
