@@ -2,6 +2,7 @@
 # make check   lint, types, import contract     make bench   the measured claims
 # make league  every policy on every problem: league/results.json, docs/league.md
 # make audit   the paper again, and docs/audit.md from it
+# make demo    the service with simulated visitors: a page that moves
 # make fuzz    30 minutes of random attempts to break it
 # make gallery real tables as worked studies: docs/gallery
 PYTHON ?= python3
@@ -10,7 +11,7 @@ READY := .venv/.ready
 # Both names: pip reads the first for the package and, before 25.3, for its build; later pips read the second for the build.
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PYTHON) -m pip --python $(BIN)/python install -qq
 
-.PHONY: setup paper audit test check format bench league gallery fuzz clean
+.PHONY: setup demo paper audit test check format bench league gallery fuzz clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -21,6 +22,9 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv --clear --without-pip .venv
 	@$(INSTALL) --editable '.[dev]'
 	@touch $@
+
+demo: setup
+	@$(BIN)/clusterbandits serve demo
 
 paper: setup
 	@$(BIN)/clusterbandits paper

@@ -18,6 +18,7 @@ from clusterbandits.cli.lookup import bound, policies
 from clusterbandits.cli.paper import paper
 from clusterbandits.cli.replay import replay
 from clusterbandits.cli.run import example, run as run_study
+from clusterbandits.cli.serve import keys_app, serve_app
 from clusterbandits.cli.simulate import simulate
 from clusterbandits.errors import LONGEST_MESSAGE, ClusterBanditsError
 from clusterbandits.wording import escaped, is_text, shortened, without_middle
@@ -42,6 +43,8 @@ app.command()(advise)
 app.command()(paper)
 app.command()(policies)
 app.command()(replay)
+app.add_typer(serve_app, name="serve")
+app.add_typer(keys_app, name="keys")
 
 
 def _show_version(wanted: bool) -> None:

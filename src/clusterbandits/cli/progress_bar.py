@@ -87,3 +87,12 @@ def replay_bar() -> AbstractContextManager[ReplayListener | None]:
         return {"description": progress.doing, "total": progress.rows, "completed": progress.rows_done}
 
     return _bar(shown, TextColumn("{task.completed:,.0f} rows"), BarColumn(), first="reading")
+
+
+def count_bar(things: str) -> AbstractContextManager[Callable[[int, int], None] | None]:
+    """Return a context with a listener that shows how many things of all are done."""
+
+    def shown(done: int, total: int) -> dict[str, Any]:
+        return {"description": things, "total": total, "completed": done}
+
+    return _bar(shown, TextColumn("{task.completed:,.0f}"), BarColumn(), first=things)

@@ -1,0 +1,171 @@
+"""The decision service on loopback, durable: rates and latencies beside a service that does nothing.
+
+Everything runs on one machine: the load generator, the workers and the database share its cores. So the rates
+of both services are what is left for them, and their ratio is what counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import psutil
+
+from benchmarks.measure import Measurement
+from tests.service.postgres import cluster, free_port
+from tests.service.running import Served, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CONNECTIONS, _SECONDS = 64, 6
+_BATCH = 1_000
+_DECISIONS = 1_000_000
+_ROOT = Path(__file__).parents[1]
+
+
+def _load(port: int, key: str = "-", rate: float = 0.0, seconds: float = _SECONDS) -> dict[str, float]:
+    """Return what the load generator measured."""
+    arguments = [str(port), key or "-", str(_CONNECTIONS), str(seconds), str(rate)]
+    command = [sys.executable, "-m", "benchmarks.load", *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=_ROOT)
+    return dict(json.loads(found.stdout))
+
+
+@contextlib.contextmanager
+def _bare(workers: int) -> Iterator[int]:
+    """Serve an endpoint that does nothing; yield its port."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "benchmarks.bare_service:app", "--port", str(port)]
+    command += ["--no-access-log", "--log-level", "warning", "--workers", str(workers)]
+    process = subprocess.Popen(command, cwd=_ROOT)
+    try:
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                httpx.get(f"http://127.0.0.1:{port}/openapi.json")
+                break
+            time.sleep(0.1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _create(served: Served, name: str, arms: int, **settings: Any) -> None:
+    groups = {f"group {g}": [f"arm {a}" for a in range(g, arms, 20)] for g in range(min(arms, 20))}
+    if arms == 6:
+        groups = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
+    served.post("/v1/experiments", {"name": name, "groups": groups, "widths": 0.2, **settings}, 201)
+
+
+def _best(port: int, key: str = "-") -> dict[str, float]:
+    """Return the best of three loads, after a first one that warms up."""
+    _load(port, key, seconds=2)
+    return max((_load(port, key) for _ in range(3)), key=lambda one: one["pairs per second"])
+
+
+def _rates(kind: str, address: str, workers: int, bare: float, folder: Path) -> list[Measurement]:
+    """Measure a service on a database: pairs per second, and latencies at half of that."""
+    options = ["--database", address, "--workers", str(workers), "--rate", "1e9"]
+    with serving(*options, folder=folder) as served:
+        _create(served, "load", 6)
+        most = _best(served.port, served.key)["pairs per second"]
+        half = _load(served.port, served.key, rate=most / 2, seconds=2 * _SECONDS)
+    label = f"{kind}, {workers} worker{'s' if workers > 1 else ''}"
+    promised = kind == "PostgreSQL"
+    return [
+        Measurement(f"{label}: decide and reward, pairs per second", most, "1/s"),
+        Measurement(
+            f"{label}: of the rate of a bare endpoint",
+            100 * most / bare,
+            "%",
+            40 if promised else None,
+            at_least=True,
+        ),
+        Measurement(f"{label}: half of the time, at half load", 1000 * half["p50"], "ms"),
+        Measurement(
+            f"{label}: 99 % of the time, at half load", 1000 * half["p99"], "ms", 25 if promised else None
+        ),
+    ]
+
+
+def _decision_cost(served: Served, arms: int) -> float:
+    """Return the milliseconds of a single decision, one after the other, with rewards in between."""
+    name = f"cost-{arms}"
+    _create(served, name, arms)
+    found = served.post(f"/v1/experiments/{name}/decisions", {"count": _BATCH})["decisions"]
+    rewards = [{"id": one["id"], "value": place % 3 == 0} for place, one in enumerate(found)]
+    served.post("/v1/rewards", {"rewards": [{**one, "value": float(one["value"])} for one in rewards]})
+    spent = []
+    for _ in range(200):
+        began = time.perf_counter()
+        (one,) = served.post(f"/v1/experiments/{name}/decisions")["decisions"]
+        spent.append(time.perf_counter() - began)
+        served.post(f"/v1/decisions/{one['id']}/reward", {"value": 1})
+    return 1000 * sorted(spent)[len(spent) // 2]
+
+
+def _memory(served: Served) -> tuple[float, float, float]:
+    """Return the worker's memory in MB after a fifth and after all of 10^6 decisions, and the seconds they took."""
+    _create(served, "memory", 6)
+    process = psutil.Process(served.process.pid)
+    sizes, began = [], time.perf_counter()
+    for batch in range(_DECISIONS // _BATCH):
+        found = served.post("/v1/experiments/memory/decisions", {"count": _BATCH})["decisions"]
+        rewards = [{"id": one["id"], "value": float(place % 3 == 0)} for place, one in enumerate(found)]
+        served.post("/v1/rewards", {"rewards": rewards})
+        if (batch + 1) % (_DECISIONS // _BATCH // 5) == 0:
+            sizes.append(process.memory_info().rss / 1e6)
+    return sizes[0], sizes[-1], time.perf_counter() - began
+
+
+def _start_up(address: str, folder: Path, *, killed: bool) -> float:
+    """Return the seconds until a service on a log answers, after it was stopped or killed."""
+    began = time.perf_counter()
+    with serving("--database", address, "--insecure", folder=folder) as served:
+        elapsed = time.perf_counter() - began
+        if not killed:
+            served.stop()
+    return elapsed
+
+
+def measure() -> list[Measurement]:
+    """Measure rates, latencies, the cost of decisions, memory, and start-up."""
+    found = []
+    with tempfile.TemporaryDirectory() as temporary, cluster() as running:
+        folder = Path(temporary)
+        for workers in (1, 2):
+            with _bare(workers) as port:
+                bare = _best(port)["pairs per second"]
+            found.append(Measurement(f"bare endpoint, {workers} worker(s): pairs per second", bare, "1/s"))
+            sqlite = f"sqlite:///{folder / f'{workers}.db'}"
+            found += _rates("SQLite", sqlite, workers, bare, folder)
+            found += _rates("PostgreSQL", running.new_database(), workers, bare, folder)
+        with serving("--data", str(folder / "cost"), "--insecure", folder=folder) as served:
+            found += [
+                Measurement(f"a decision among {arms} arms, one by one", _decision_cost(served, arms), "ms")
+                for arms in (6, 183, 2_000)
+            ]
+        address = f"sqlite:///{folder / 'memory.db'}"
+        with serving("--database", address, "--insecure", folder=folder) as served:
+            early, late, seconds = _memory(served)
+        found += [
+            Measurement("memory of the worker after 200,000 decisions", early, "MB"),
+            Measurement("memory of the worker after 1,000,000 decisions", late, "MB"),
+            Measurement("of the memory after 200,000 decisions", 100 * late / early, "%", 115),
+            Measurement("decisions and rewards in thousands, per second", 2 * _DECISIONS / seconds, "1/s"),
+            Measurement(
+                "start-up on a log of 2,000,000 events, after a kill",
+                _start_up(address, folder, killed=True),
+                "s",
+                20,
+            ),
+        ]
+    return found

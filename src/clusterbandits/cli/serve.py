@@ -1,0 +1,241 @@
+"""``clusterbandits serve`` and ``clusterbandits keys``: decisions over HTTP."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clusterbandits.cli.common import Json, show
+
+if TYPE_CHECKING:
+    from clusterbandits.service.database import Database
+
+Data = Annotated[
+    Path, typer.Option(metavar="DIR", help="Folder of the SQLite database. It is made if missing.")
+]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="Database instead of --data: postgresql://user@host/name or sqlite:///file."
+    ),
+]
+_FOLDER = Path("clusterbandits-data")
+
+serve_app = typer.Typer(
+    help="Serve decisions over HTTP, with a live page.", invoke_without_command=True, no_args_is_help=False
+)
+keys_app = typer.Typer(help="API keys of the service.", no_args_is_help=True)
+
+
+@serve_app.callback()
+def serve(
+    context: typer.Context,
+    data: Data = _FOLDER,
+    database: DatabaseUrl = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+    workers: Annotated[int, typer.Option(help="Worker processes.", min=1, max=64)] = 1,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Ask for no keys; only for a loopback address.")
+    ] = False,
+    rate: Annotated[float, typer.Option(help="Most requests per second, key and worker.", min=1)] = 5_000,
+) -> None:
+    """Serve decisions over HTTP until Ctrl-C."""
+    if context.invoked_subcommand is not None:
+        context.obj = (data, database)
+        return
+    _need_extra()
+    from clusterbandits.service.keys import add_key, list_keys
+    from clusterbandits.service.server import serve as run
+    from clusterbandits.service.settings import ServiceSettings
+
+    settings = ServiceSettings(_url(data, database), host, port, workers, insecure, rate)
+    opened = _opened(data, database)
+    with opened.connected() as connection:
+        first = None if insecure or list_keys(connection) else add_key(connection, "first", ["admin"])
+    opened.dispose()
+    shown = f"[{host}]" if ":" in host else host
+    show(f"Serving at http://{shown}:{port} (live page; API description at /docs). Ctrl-C stops it.")
+    if first is not None:
+        show(f"First key, with the role admin; it is not shown again:\n{first}")
+    elif insecure:
+        show("Without keys: every program on this machine can use the service.")
+    else:
+        show("Keys are asked for; 'clusterbandits keys add' makes one.")
+    sys.stdout.flush()
+    run(settings)
+
+
+@serve_app.command()
+def check(context: typer.Context, json: Json = False) -> None:
+    """Check the configuration, the database and its schema."""
+    _need_extra()
+    from clusterbandits.service.upkeep import check as run
+
+    _report(run(_database(context)), as_json=json)
+
+
+@serve_app.command()
+def upgrade(context: typer.Context) -> None:
+    """Bring the schema of the database to the version of this release."""
+    _need_extra()
+    from clusterbandits.service.database import newest_version
+
+    database = _database(context)
+    before = database.version()
+    database.upgrade()
+    show(f"The schema is at version {newest_version()} (before: {before or 'none'}).")
+
+
+@serve_app.command()
+def rebuild(context: typer.Context, json: Json = False) -> None:
+    """Rebuild all statistics from the log, compare them with the saved ones, and replace these."""
+    _need_extra()
+    from clusterbandits.service.upkeep import rebuild as run
+
+    _report(run(_database(context), lambda sentence: show(sentence, err=True)), as_json=json)
+
+
+@serve_app.command()
+def export(
+    context: typer.Context,
+    experiment: Annotated[str, typer.Argument(help="Name of the experiment.")],
+    out: Annotated[Path, typer.Option(help="File to write, .csv or .parquet.")],
+    propensities: Annotated[
+        bool, typer.Option("--propensities", help="Compute the probability of every decision.")
+    ] = False,
+    unrewarded: Annotated[
+        bool, typer.Option("--unrewarded", help="Also decisions without a reward.")
+    ] = False,
+    draws: Annotated[int, typer.Option(help="Draws per propensity.", min=10, max=100_000)] = 400,
+) -> None:
+    """Write decisions and rewards to a file, for replay and for other programs."""
+    _need_extra()
+    from clusterbandits.cli.progress_bar import count_bar
+    from clusterbandits.service.export import Wanted
+    from clusterbandits.service.upkeep import export_file
+
+    wanted = Wanted(0, propensities=propensities, unrewarded=unrewarded, draws=draws)
+    with count_bar("events") as listener:
+        sentence = export_file(_database(context), experiment, out, wanted, listener)
+    show(f"Wrote {out}.")
+    if sentence:
+        show(sentence)
+
+
+@serve_app.command()
+def demo(
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+    rate: Annotated[float, typer.Option(help="Simulated visitors per second.", min=0.1, max=1000)] = 40.0,
+) -> None:
+    """Serve with simulated visitors, without keys, in a temporary folder."""
+    _need_extra()
+    from clusterbandits.service.demo import demonstrate
+
+    def say(sentence: str) -> None:
+        show(sentence)
+        sys.stdout.flush()
+
+    demonstrate(port, rate, say)
+
+
+@keys_app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    role: Annotated[list[str], typer.Option(help="decide, reward, read or admin; can be repeated.")],
+    experiment: Annotated[
+        list[str] | None, typer.Option(help="Only this experiment; can be repeated. Default: all.")
+    ] = None,
+    data: Data = _FOLDER,
+    database: DatabaseUrl = None,
+) -> None:
+    """Make a key and print it; it is not shown again."""
+    _need_extra()
+    from clusterbandits.service.keys import add_key
+
+    with _opened(data, database).connected() as connection:
+        show(add_key(connection, name, role, experiment))
+
+
+@keys_app.command("list")
+def list_all(data: Data = _FOLDER, database: DatabaseUrl = None, json: Json = False) -> None:
+    """List keys, without their secrets."""
+    _need_extra()
+    from clusterbandits.service.keys import list_keys
+    from clusterbandits.service.upkeep import keys_table
+
+    with _opened(data, database).connected() as connection:
+        found = list_keys(connection)
+    rows = [
+        {
+            "id": one.id,
+            "name": one.name,
+            "roles": one.roles,
+            "experiments": one.experiments,
+            "created_at": one.created_at,
+            "revoked_at": one.revoked_at,
+        }
+        for one in found
+    ]
+    show(json_module.dumps(rows, indent=2) if json else keys_table(found).text())
+
+
+@keys_app.command("revoke")
+def revoke(
+    identity: Annotated[str, typer.Argument(metavar="ID", help="As 'keys list' shows it.")],
+    data: Data = _FOLDER,
+    database: DatabaseUrl = None,
+) -> None:
+    """Revoke a key; running workers refuse it within two seconds."""
+    _need_extra()
+    from clusterbandits.service.keys import revoke_key
+
+    with _opened(data, database).connected() as connection:
+        revoke_key(connection, identity)
+    show(f"Key {identity} is revoked.")
+
+
+def _need_extra() -> None:
+    """Refuse to go on without the packages of the extra."""
+    from importlib.util import find_spec
+
+    from clusterbandits.errors import ClusterBanditsError
+
+    for name in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "psycopg", "orjson", "prometheus_client"):
+        if find_spec(name) is None:
+            raise ClusterBanditsError(
+                f"The service needs the package {name!r}: pip install 'clusterbandits[serve]'"
+            )
+
+
+def _url(data: Path, database: str | None) -> str:
+    from clusterbandits.service.settings import database_in
+
+    return database_in(data) if database is None else database
+
+
+def _opened(data: Path, database: str | None) -> Database:
+    """Return the database with the newest schema."""
+    from clusterbandits.service.database import Database
+
+    opened = Database(_url(data, database))
+    opened.upgrade()
+    return opened
+
+
+def _database(context: typer.Context) -> Database:
+    from clusterbandits.service.database import Database
+
+    return Database(_url(*context.obj))
+
+
+def _report(found: tuple[list[str], dict[str, object]], *, as_json: bool) -> None:
+    """Print sentences or data; end with 1 if something is wrong."""
+    sentences, data = found
+    show(json_module.dumps(data, indent=2) if as_json else "\n".join(sentences))
+    if not data["ok"]:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Decisions over HTTP: an API, an append-only log in a database, and a live page. Needs the extra [serve]."""

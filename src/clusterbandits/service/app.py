@@ -1,0 +1,151 @@
+"""The application of a worker: routes, errors as one sentence, the page, and what begins and ends with it."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import FileResponse, JSONResponse
+from starlette.staticfiles import StaticFiles
+
+from clusterbandits import __version__
+from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.service.api import routes
+from clusterbandits.service.database import Database
+from clusterbandits.service.engine import Engine
+from clusterbandits.service.guard import Guard
+from clusterbandits.service.keys import KeyRing
+from clusterbandits.service.metrics import Metrics
+from clusterbandits.service.operations import Read
+from clusterbandits.service.refusals import RefusedError
+from clusterbandits.service.settings import VARIABLE, ServiceSettings
+from clusterbandits.service.writer import Writer
+from clusterbandits.wording import escaped, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+_PAGE = str(files("clusterbandits.service") / "page")
+_SENTENCE = 300
+
+
+def create_app(settings: ServiceSettings | None = None) -> FastAPI:
+    """Return the application with settings, or with those of the environment of a worker process."""
+    if settings is None:
+        settings = ServiceSettings.from_text(os.environ[VARIABLE])
+    ring, metrics = KeyRing(), Metrics()
+    database = Database(settings.database)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # What is imported stays: without it, the collector of garbage has little to look through, and pauses less.
+        gc.collect()
+        gc.freeze()
+        app.state.writer = Writer(Engine(database, ring), metrics)
+        app.state.writer.start()
+        try:
+            yield
+        finally:
+            await app.state.writer.stop()
+            database.dispose()
+
+    app = FastAPI(
+        title="clusterbandits",
+        version=__version__,
+        summary="Decisions among options that come in groups.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        middleware=[Middleware(Guard, ring=ring, metrics=metrics, settings=settings)],
+    )
+    app.state.settings, app.state.metrics, app.state.database = settings, metrics, database
+    app.include_router(routes)
+    _add_errors(app)
+    _add_operations(app)
+    _add_pages(app)
+    _describe_keys(app)
+    return app
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(ClusterBanditsError)
+    async def refused(_request: Request, error: ClusterBanditsError) -> Response:
+        code = error.code if isinstance(error, RefusedError) else 422
+        extra = {"Retry-After": "1"} if code in {429, 503} else None
+        return JSONResponse({"detail": str(error)}, code, headers=extra)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
+        sentence = shortened(escaped(f"{place}: {first['msg']}"), _SENTENCE)
+        return JSONResponse({"detail": f"{sentence}."}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def failed(_request: Request, error: HTTPException) -> Response:
+        named = {404: "There is nothing at this address.", 405: "This address does not allow that method."}
+        sentence = named.get(error.status_code, str(error.detail))
+        status = 422 if error.status_code == 400 else error.status_code
+        return JSONResponse({"detail": sentence}, status, headers=error.headers)
+
+
+def _add_operations(app: FastAPI) -> None:
+    @app.get("/health", tags=["operations"])
+    async def health() -> dict[str, str]:
+        """Tell that the process answers."""
+        return {"status": "ok", "version": __version__}
+
+    @app.get("/ready", tags=["operations"], responses={503: {"description": "Not ready."}})
+    async def ready(request: Request) -> dict[str, Any]:
+        """Tell whether decisions can be made: the database answers, and the log was read."""
+        position = await request.app.state.writer.submit(Read(lambda engine: engine.seq))
+        return {"status": "ready", "seq": position}
+
+    @app.get("/metrics", tags=["operations"])
+    def metrics(request: Request) -> Response:
+        """Return numbers for Prometheus."""
+        request.scope["caller"].check("read")
+        return Response(app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _add_pages(app: FastAPI) -> None:
+    swagger = str(files("fastapi_offline") / "static")
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        return FileResponse(f"{_PAGE}/index.html")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return FileResponse(f"{_PAGE}/docs.html")
+
+    @app.get("/favicon.ico", include_in_schema=False)
+    async def icon() -> Response:
+        return FileResponse(f"{_PAGE}/icon.svg", media_type="image/svg+xml")
+
+    app.mount("/page", StaticFiles(directory=_PAGE), name="page")
+    app.mount("/docs", StaticFiles(directory=swagger), name="docs")
+
+
+def _describe_keys(app: FastAPI) -> None:
+    """Let the OpenAPI description say how keys are sent."""
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+            schema.setdefault("components", {})["securitySchemes"] = {
+                "key": {"type": "http", "scheme": "bearer"}
+            }
+            schema["security"] = [{"key": []}]
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = described  # type: ignore[method-assign]

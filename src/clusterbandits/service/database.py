@@ -1,0 +1,168 @@
+"""The database: SQLite or PostgreSQL, whose writers take turns, and the versions of its schema."""
+
+from __future__ import annotations
+
+import contextlib
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from psycopg import Error as DriverError
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from clusterbandits.service.refusals import UnavailableError
+from clusterbandits.validate import Described, invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, Engine
+
+#: With PostgreSQL, all writers take this lock. Every statement behind it sees what was committed before.
+WAIT_FOR_TURN = "SELECT pg_advisory_xact_lock(7310001)"
+_BUSY_SECONDS = 30
+_CONNECT_SECONDS = 5
+_LOCK_SECONDS = 20
+
+
+class Database:
+    """Connections to one database.
+
+    Parameters
+    ----------
+    url
+        ``sqlite:///path`` or ``postgresql://user@host/name``.
+
+    Threads may share it: every call takes a connection of its own.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _driver_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        #: Transactions are begun by hand, since the two databases differ in how writers are kept apart.
+        self.engine: Engine = create_engine(
+            self.url, isolation_level="AUTOCOMMIT", **({} if self.is_sqlite else _POSTGRESQL)
+        )
+        if self.is_sqlite:
+            event.listen(self.engine, "connect", _prepare_sqlite)
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """Yield a connection on which every statement stands for itself."""
+        with translated(), self.engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection that sees the database as it is now, whatever others write meanwhile."""
+        begin = "BEGIN" if self.is_sqlite else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with self.connected() as connection:
+            connection.exec_driver_sql(begin)
+            try:
+                yield connection
+            finally:
+                _roll_back(connection)
+
+    @contextlib.contextmanager
+    def exclusive(self, connection: Connection) -> Iterator[None]:
+        """Hold off all other writers; commit at the end, or undo all of it."""
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if self.is_sqlite else f"BEGIN; {WAIT_FOR_TURN}")
+        try:
+            yield
+            connection.exec_driver_sql("COMMIT")
+        except BaseException:
+            _roll_back(connection)
+            raise
+
+    def dispose(self) -> None:
+        """Close all connections that are not in use."""
+        self.engine.dispose()
+
+    def version(self) -> str | None:
+        """Return the version of the schema in the database, None where there is none yet."""
+        with self.connected() as connection:
+            return MigrationContext.configure(connection).get_current_revision()
+
+    def upgrade(self) -> None:
+        """Bring the schema to the newest version; workers that start together do it once."""
+        with self.connected() as connection, self.exclusive(connection), _configuration() as settings:
+            settings.attributes["connection"] = connection
+            command.upgrade(settings, "head")
+
+    def check_version(self) -> None:
+        """Refuse a database whose schema is not the newest."""
+        found, newest = self.version(), newest_version()
+        if found != newest:
+            given = Described("an empty database" if found is None else f"version {found}")
+            allowed = f"at version {newest}; run 'clusterbandits serve upgrade'"
+            raise invalid("database", "serve", allowed, given)
+
+
+def newest_version() -> str:
+    """Return the version of the schema that this release uses."""
+    with _configuration() as settings:
+        head = ScriptDirectory.from_config(settings).get_current_head()
+    assert head is not None
+    return head
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Turn what the database cannot do into one sentence."""
+    try:
+        yield
+    except (DBAPIError, DriverError) as error:
+        # Rows are copied into PostgreSQL by its driver itself, whose errors come as they are.
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        reason = " ".join(str(cause).split()).rstrip(".") or type(cause).__name__
+        raise UnavailableError(f"The database is not available: {reason}.") from error
+
+
+@contextlib.contextmanager
+def _configuration() -> Iterator[Config]:
+    """Yield Alembic's settings with the folder of migrations."""
+    with as_file(files("clusterbandits.service") / "migrations") as folder:
+        settings = Config()
+        settings.set_main_option("script_location", str(folder).replace("%", "%%"))
+        yield settings
+
+
+_POSTGRESQL: dict[str, Any] = {
+    "pool_pre_ping": True,
+    "pool_size": 4,
+    "max_overflow": 16,
+    "connect_args": {
+        "connect_timeout": _CONNECT_SECONDS,
+        "options": f"-c lock_timeout={_LOCK_SECONDS}s",
+        "application_name": "clusterbandits",
+    },
+}
+
+
+def _driver_url(url: str) -> Any:
+    """Return the address with the driver that is used."""
+    try:
+        made = make_url(url)
+        backend = made.get_backend_name()
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        backend = "unreadable"
+    if backend not in {"sqlite", "postgresql"}:
+        allowed = "an address such as sqlite:///file.db or postgresql://user@host/name"
+        raise invalid("database", "serve", allowed, Described(f"one of another kind ({backend})"))
+    return made.set(drivername="postgresql+psycopg") if backend == "postgresql" else made
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    """Let readers go on while one writes, and keep what was committed even if the power fails."""
+    for setting in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={_BUSY_SECONDS * 1000}"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _roll_back(connection: Connection) -> None:
+    with contextlib.suppress(DBAPIError, DriverError):
+        connection.execute(text("ROLLBACK"))

@@ -1,0 +1,270 @@
+"""The engine of a worker: it follows the log, and adds to it in batches that are committed as a whole.
+
+All writers of a database take turns. Whoever has the turn first reads what others have added, then performs
+its requests on experiments that are up to date, appends their events, and commits. So decisions never miss a
+reward that was acknowledged before, events have one order, and workers that follow it agree. Requests that
+arrive while a batch is being committed form the next one, which pays for one commit together.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.errors import ClusterBanditsError, WidthWarning
+from clusterbandits.service import log, snapshots
+from clusterbandits.service.database import translated
+from clusterbandits.service.experiment import Experiment
+from clusterbandits.service.log import Event
+from clusterbandits.service.operations import Write
+from clusterbandits.service.recent import Recent
+from clusterbandits.service.refusals import RefusedError, UnavailableError
+from clusterbandits.service.schema import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from clusterbandits.service.database import Database
+    from clusterbandits.service.keys import KeyRing
+    from clusterbandits.service.operations import Operation
+
+_logger = logging.getLogger("clusterbandits.service")
+#: Seconds between two looks for windows that have closed.
+_SWEEP_SECONDS = 0.5
+_SWEPT_AT_ONCE = 1_000
+#: Seconds between two looks at the keys: for so long a revoked key may still be used.
+_KEYS_SECONDS = 1.0
+#: An experiment is saved when it has so many new events.
+_EVENTS_PER_SNAPSHOT = 20_000
+
+
+class Batch:
+    """Requests that are performed at one time and committed together."""
+
+    def __init__(self, engine: Engine, now: float) -> None:
+        self.engine, self.now = engine, now
+        self.rows: list[Event] = []
+
+    def add(self, one: Experiment, kind: Kind, **columns: Any) -> Event:
+        """Add an event of an experiment, and apply it."""
+        event = Event(self.engine.seq + 1, one.number, int(kind), self.now, **columns)
+        one.record(event)
+        self._append(event)
+        return event
+
+    def create(self, **columns: Any) -> Experiment:
+        """Add the event that creates an experiment."""
+        position = self.engine.seq + 1
+        event = Event(position, position, int(Kind.CREATED), self.now, **columns)
+        made = self.engine.take_up(Experiment(event))
+        self._append(event)
+        return made
+
+    def _append(self, event: Event) -> None:
+        self.rows.append(event)
+        self.engine.moved_to(event)
+
+
+class Engine:
+    """All experiments of a database, as far as the log was followed.
+
+    One thread uses it; others send that thread their requests (see ``writer``).
+    """
+
+    def __init__(self, database: Database, ring: KeyRing) -> None:
+        # Alarms are shown to readers; a worker has nobody to warn.
+        warnings.filterwarnings("ignore", category=WidthWarning)
+        self.database, self.ring = database, ring
+        self._connection: Connection | None = None
+        self._keys_read = self._swept_at = -1e9
+        self.saver = snapshots.Saver()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin again: what is in memory may differ from what was committed."""
+        self.experiments: dict[str, Experiment] = {}
+        self.by_number: dict[int, Experiment] = {}
+        self.recent = Recent()
+        #: The state of experiments as JSON, with the position of its last event.
+        self.described: dict[str, tuple[int, bytes]] = {}
+        self.seq, self.last_at, self.swept, self.loaded = 0, 0.0, 0.0, False
+        self.saver.forget()
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            try:
+                connection.invalidate()
+                connection.close()
+            except Exception:  # It is gone in any case.
+                _logger.debug("closing a broken connection", exc_info=True)
+
+    def take_up(self, one: Experiment) -> Experiment:
+        """Serve an experiment."""
+        self.experiments[one.name] = self.by_number[one.number] = one
+        return one
+
+    def moved_to(self, event: Event) -> None:
+        """Note that an event was applied."""
+        self.seq, self.last_at = event.seq, event.at
+        self.recent.add(event)
+        self.saver.count(event.experiment)
+
+    def perform(self, operations: Sequence[Operation]) -> list[Any]:
+        """Perform requests; return for each its result, or the exception that refuses it."""
+        try:
+            with translated():
+                return self._perform(operations)
+        except UnavailableError as error:
+            self._forget()
+            return [UnavailableError(str(error)) for _ in operations]
+        except Exception as error:
+            self._forget()
+            if len(operations) <= 1:
+                _logger.exception("a request failed")
+                return [error] * len(operations)
+            # One of them is at fault: the others must not suffer for it.
+            return [self.perform([one])[0] for one in operations]
+
+    def _perform(self, operations: Sequence[Operation]) -> list[Any]:
+        connection = self._ready()
+        if not any(one.writes for one in operations):
+            self._follow(connection)
+            batch = Batch(self, self.last_at)
+            return [_outcome(one, batch) for one in operations]
+        now, missed = log.begin_turn(connection, self.seq)
+        self._take_in(missed)
+        if missed:
+            # There may be more than one page of them.
+            self._follow(connection)
+        batch = Batch(self, max(now, self.last_at))
+        self._fetch(connection, operations)
+        outcomes = [_outcome(one, batch) for one in operations]
+        self._sweep(connection, batch)
+        self.saver.write(connection, self.swept)
+        log.end_turn(connection, batch.rows)
+        self.recent.shrink()
+        self.saver.begin(self.by_number, _EVENTS_PER_SNAPSHOT)
+        return outcomes
+
+    def tick(self) -> None:
+        """Follow the log, look for windows that have closed, and read the keys, where it is time for it."""
+        try:
+            with translated():
+                connection = self._ready()
+                self._follow(connection)
+                if time.monotonic() - self._keys_read >= _KEYS_SECONDS:
+                    self.ring.refresh(connection)
+                    self._keys_read = time.monotonic()
+                now = max(time.time(), self.last_at)
+                waiting = self.saver.waiting or log.due(connection, self.swept, now, 1)
+            if waiting:
+                self._swept_at = -1e9
+                self.perform([_NOTHING])
+        except UnavailableError as error:
+            _logger.warning("%s", error)
+            self._forget()
+
+    def close(self) -> None:
+        """Save all experiments and give the connection back."""
+        try:
+            with translated():
+                connection = self._ready()
+                self._follow(connection)
+                self.saver.begin(self.by_number, 1)
+                self.saver.finish()
+                with self.database.exclusive(connection):
+                    self.saver.write(connection, self.swept)
+        except ClusterBanditsError as error:
+            _logger.warning("%s", error)
+        self._forget()
+        self.saver.close()
+
+    def _ready(self) -> Connection:
+        """Return the connection; load the experiments first where that is not done."""
+        if self._connection is None:
+            self._connection = self.database.engine.connect()
+        if not self.loaded:
+            self._load(self._connection)
+        return self._connection
+
+    def _load(self, connection: Connection) -> None:
+        saved, self.swept = snapshots.read(connection)
+        until = log.last_position(connection)
+        for created in log.created(connection):
+            if created.seq <= until:
+                one = snapshots.restore(created, saved.get(created.seq))
+                for event in log.read_of(connection, one.number, one.seq, until):
+                    one.apply(event)
+                    self.last_at = max(self.last_at, event.at)
+                    self.saver.count(one.number)
+                self.take_up(one)
+        self.seq, self.loaded = until, True
+        self.ring.refresh(connection)
+
+    def _follow(self, connection: Connection) -> None:
+        """Read and apply what other workers have added."""
+        self._take_in(log.read_after(connection, self.seq))
+
+    def _take_in(self, added: Iterable[Event]) -> None:
+        """Apply events of other workers."""
+        for event in added:
+            if event.kind == Kind.CREATED:
+                self.take_up(Experiment(event))
+            else:
+                self.by_number[event.experiment].apply(event)
+            self.moved_to(event)
+
+    def _fetch(self, connection: Connection, operations: Sequence[Operation]) -> None:
+        """Read the decisions that requests need."""
+        given: dict[int, set[str]] = {}
+        for operation in operations:
+            found = operation.key()
+            if found is not None and found[0] in self.experiments:
+                given.setdefault(self.experiments[found[0]].number, set()).add(found[1])
+        positions = {position for operation in operations for position in operation.positions()}
+        self.recent.fetch(connection, positions, given)
+
+    def _sweep(self, connection: Connection, batch: Batch) -> None:
+        """Settle decisions whose window has closed: with the default reward, or cancelled without one."""
+        if time.monotonic() - self._swept_at < _SWEEP_SECONDS:
+            return
+        self._swept_at = time.monotonic()
+        settled = {row.decision for row in batch.rows if row.kind in log.SETTLING}
+        found = log.due(connection, self.swept, batch.now, _SWEPT_AT_ONCE)
+        for decision in found:
+            if decision.seq not in settled:
+                one = self.by_number[decision.experiment]
+                value = one.plan.default_reward
+                kind = Kind.CANCELLED if value is None else Kind.DEFAULT
+                batch.add(one, kind, arm=decision.arm, decision=decision.seq, value=value)
+        if len(found) < _SWEPT_AT_ONCE:
+            self.swept = batch.now
+        else:
+            # Others may expire at the same instant as the last one found.
+            last = found[-1].expires_at
+            before = [one.expires_at for one in found if one.expires_at != last]
+            self.swept = max((when for when in before if when is not None), default=self.swept)
+            self._swept_at = -1e9
+
+
+class _Nothing(Write):
+    """A request without effect, so that a batch takes place."""
+
+    def run(self, batch: Batch) -> None:
+        del batch
+
+
+_NOTHING = _Nothing()
+
+
+def _outcome(operation: Operation, batch: Batch) -> Any:
+    """Return the result of a request, or the exception that refuses it."""
+    try:
+        return operation.run(batch)
+    except RefusedError as refusal:
+        return refusal
+    except ClusterBanditsError as error:
+        return RefusedError(422, str(error))

@@ -1,0 +1,161 @@
+"""Export of decisions and rewards as a table: what ``replay`` reads, and what auditors keep."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from starlette.background import BackgroundTask
+
+from clusterbandits.service import log
+from clusterbandits.service.experiment import Experiment
+from clusterbandits.service.propensities import Propensities
+from clusterbandits.service.recent import Record
+from clusterbandits.service.schema import Kind, events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy import Connection
+
+    from clusterbandits.service.database import Database
+
+_ROWS = 5_000
+_SCHEMA = pa.schema(
+    [
+        ("time", pa.string()),
+        ("arm", pa.string()),
+        ("reward", pa.float64()),
+        ("group", pa.string()),
+        ("decision", pa.string()),
+        ("status", pa.string()),
+        ("key", pa.string()),
+        ("explored", pa.bool_()),
+        ("available", pa.string()),
+        ("note", pa.string()),
+    ]
+)
+_PROPENSITIES = [("propensity", pa.float64()), ("propensity_error", pa.float64())]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to export: an experiment by number, the format, and which columns and rows."""
+
+    experiment: int
+    format: str = "csv"
+    propensities: bool = False
+    #: Whether decisions without a reward are exported too.
+    unrewarded: bool = False
+    #: How often a policy that draws is asked again for every propensity.
+    draws: int = 400
+
+
+@dataclass(frozen=True)
+class TemporaryFile:
+    """A file that is removed after it was sent."""
+
+    path: str
+
+    def removal(self) -> BackgroundTask:
+        """Return the task that removes it."""
+        return BackgroundTask(Path(self.path).unlink)
+
+
+def to_temporary_file(database: Database, wanted: Wanted) -> TemporaryFile:
+    """Export to a new file; nothing is left of it if that fails."""
+    handle, path = tempfile.mkstemp(prefix="clusterbandits-", suffix=f".{wanted.format}")
+    os.close(handle)
+    try:
+        write(database, wanted, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+        raise
+    return TemporaryFile(path)
+
+
+def write(
+    database: Database, wanted: Wanted, path: str, progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Write the table; ``progress`` receives the events done and all of them, now and then."""
+    schema = _SCHEMA
+    for name, kind in _PROPENSITIES if wanted.propensities else ():
+        schema = schema.append(pa.field(name, kind))
+    kind = pa.csv.CSVWriter if wanted.format == "csv" else pa.parquet.ParquetWriter
+    with database.reading() as connection, kind(path, schema) as writer:
+        for rows in _parts(_rows(connection, wanted, progress)):
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+
+
+def _parts(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    part: list[dict[str, Any]] = []
+    for row in rows:
+        part.append(row)
+        if len(part) == _ROWS:
+            yield part
+            part = []
+    yield part
+
+
+def _rows(
+    connection: Connection, wanted: Wanted, progress: Callable[[int, int], None] | None
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for every decision, in order."""
+    (created,) = log.find(connection, events.c.seq == wanted.experiment)
+    until = log.last_position(connection)
+    one = Experiment(created)
+    chances = Propensities(one, wanted.draws) if wanted.propensities else None
+    page: list[tuple[log.Event, dict[str, Any]]] = []
+    for done, event in enumerate(log.read_of(connection, one.number, one.seq, until)):
+        if event.kind == Kind.DECISION:
+            page.append((event, {} if chances is None else chances.of(event)))
+        if chances is not None or event.kind == Kind.CHANGED:
+            one.apply(event)
+        if len(page) == _ROWS:
+            yield from _settled(connection, one, page, wanted.unrewarded)
+            page = []
+        if progress is not None and done % 1_000 == 0:
+            progress(event.seq, until)
+    yield from _settled(connection, one, page, wanted.unrewarded)
+
+
+def _settled(
+    connection: Connection, one: Experiment, page: list[tuple[log.Event, dict[str, Any]]], unrewarded: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of some decisions with what became of them, later events included."""
+    records = {event.seq: Record(event) for event, _ in page}
+    for event in log.of_decisions(connection, list(records)):
+        if event.decision in records:
+            records[event.decision].add(event)
+    for decision, chance in page:
+        record = records[decision.seq]
+        if record.value is not None or unrewarded:
+            yield _row(one, record) | chance
+
+
+def _row(one: Experiment, record: Record) -> dict[str, Any]:
+    decision = record.decision
+    assert decision.arm is not None
+    body = json.loads(decision.body) if decision.body else {}
+    return {
+        "time": datetime.fromtimestamp(decision.at, UTC).isoformat(timespec="microseconds"),
+        "arm": one.arms[decision.arm],
+        "reward": record.value,
+        "group": one.group_of(decision.arm),
+        "decision": decision.id,
+        "status": record.status,
+        "key": decision.key,
+        "explored": bool(body.get("explored")),
+        "available": json.dumps(body["available"]) if "available" in body else None,
+        "note": json.dumps(body["note"]) if "note" in body else None,
+    }

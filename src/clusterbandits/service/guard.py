@@ -1,0 +1,173 @@
+"""What every request passes: keys, rates, sizes, security headers; and every error is one sentence."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.service.keys import ANYBODY, Caller
+from clusterbandits.service.refusals import RefusedError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from clusterbandits.service.keys import KeyRing
+    from clusterbandits.service.metrics import Metrics
+    from clusterbandits.service.settings import ServiceSettings
+
+_logger = logging.getLogger("clusterbandits.service")
+_OPEN = ("/", "/health", "/ready", "/openapi.json", "/docs", "/favicon.ico")
+_OPEN_FOLDERS = ("/page/", "/docs/")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_DOCS_POLICY = _POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
+#: Buckets that are full again are forgotten when there are so many.
+_MOST_BUCKETS = 10_000
+
+
+class Guard:
+    """Wraps the application; the caller of a request is then at ``scope["caller"]``."""
+
+    def __init__(self, app: ASGIApp, ring: KeyRing, metrics: Metrics, settings: ServiceSettings) -> None:
+        self._app, self._ring, self._metrics, self._settings = app, ring, metrics, settings
+        self._rates = Rates(settings.rate)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(scope, send)
+        began = time.perf_counter()
+        try:
+            headers = dict(scope["headers"])
+            scope["caller"] = self._caller(scope, headers)
+            if scope["method"] not in {"GET", "HEAD"}:
+                receive = await _read(receive, headers, self._settings.most_bytes)
+            await self._app(scope, receive, answer.send)
+        except RefusedError as refusal:
+            await answer.refuse(refusal.code, str(refusal))
+        except Exception:
+            _logger.exception("a request failed: %s %s", scope["method"], scope["path"])
+            await answer.refuse(500, "The service failed to answer; the failure is in its log.")
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            self._metrics.request(route, scope["method"], answer.status, time.perf_counter() - began)
+
+    def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller | None:
+        """Return who sends the request; None where that does not matter."""
+        path: str = scope["path"]
+        if self._settings.insecure:
+            _check_local(headers)
+            return ANYBODY
+        if path in _OPEN or path.startswith(_OPEN_FOLDERS):
+            return None
+        kind, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        caller = self._ring.find(key.strip()) if kind.lower() == "bearer" else None
+        if caller is None:
+            raise RefusedError(401, "A valid API key is needed, as 'Authorization: Bearer KEY'.")
+        self._rates.take(caller.id)
+        return caller
+
+
+def _check_local(headers: dict[bytes, bytes]) -> None:
+    """Refuse what a page of another site may have sent through the user's browser."""
+    host = headers.get(b"host", b"").decode("latin-1")
+    if (host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host) not in _LOOPBACK:
+        raise RefusedError(403, "Without keys, the service answers to localhost alone.")
+    origin = headers.get(b"origin")
+    if origin is not None and origin.decode("latin-1") not in {f"http://{host}", f"https://{host}"}:
+        raise RefusedError(403, "Without keys, the service does not answer to pages of other sites.")
+
+
+class Rates:
+    """A bucket per key that holds the requests of two seconds and is filled at an even rate.
+
+    Every worker has its own, so that a service with n workers lets n times as many requests pass.
+    """
+
+    def __init__(self, per_second: float) -> None:
+        self._rate = per_second
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, key: str) -> None:
+        """Take one request out of a bucket; refuse it where the bucket is empty."""
+        now = time.monotonic()
+        most = 2 * self._rate
+        left, then = self._buckets.get(key, (most, now))
+        left = min(most, left + (now - then) * self._rate)
+        if left < 1:
+            raise RefusedError(429, f"This key sends more than {self._rate:g} requests per second.")
+        if len(self._buckets) >= _MOST_BUCKETS:
+            self._buckets.clear()
+        self._buckets[key] = left - 1, now
+
+
+async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> Receive:
+    """Read the body of a request, and return how the application receives it."""
+    length = headers.get(b"content-length", b"0")
+    parts: list[bytes] = []
+    size, more = int(length[:18]) if length.isdigit() else 0, True
+    while more:
+        if size > most:
+            raise RefusedError(413, f"A request may have at most {most} bytes.")
+        message = await receive()
+        if message["type"] != "http.request":
+            break
+        parts.append(message.get("body", b""))
+        size, more = sum(map(len, parts)), message.get("more_body", False)
+    whole: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+
+    async def receive_whole() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return receive_whole
+
+
+class _Answer:
+    """Sends an answer with security headers, and remembers its status."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._send, self.status, self._begun = send, 500, False
+        policy = _DOCS_POLICY if scope["path"].startswith("/docs") else _POLICY
+        cached = scope["path"].startswith(_OPEN_FOLDERS)
+        self._headers = [
+            *_HEADERS,
+            (b"content-security-policy", policy.encode()),
+            (b"cache-control", b"no-cache" if cached else b"no-store"),
+        ]
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on."""
+        if message["type"] == "http.response.start":
+            self.status, self._begun = message["status"], True
+            message["headers"] = [*message.get("headers", []), *self._headers]
+        await self._send(message)
+
+    async def refuse(self, status: int, sentence: str) -> None:
+        """Answer with a sentence, unless the answer has begun."""
+        if self._begun:
+            return
+        body = json.dumps({"detail": sentence}).encode()
+        extra: list[Any] = [(b"retry-after", b"1")] if status in {429, 503} else []
+        if status == 401:
+            extra.append((b"www-authenticate", b"Bearer"))
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            *extra,
+        ]
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})

@@ -1,0 +1,69 @@
+"""Server-sent events: readers see changes within half a second, without asking again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from starlette.responses import StreamingResponse
+
+from clusterbandits.service.experiment import ARCHIVED
+from clusterbandits.service.operations import Read, experiment_called
+from clusterbandits.service.refusals import RefusedError
+from clusterbandits.service.views import describe, listed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from fastapi import Request
+
+    from clusterbandits.service.engine import Engine
+    from clusterbandits.service.keys import Caller
+
+#: Seconds between two looks, and between two signs of life.
+_LOOK_SECONDS, _PING_SECONDS = 0.5, 15.0
+
+
+def listing(engine: Engine, caller: Caller, archived: bool) -> dict[str, Any]:
+    """Return the experiments that a caller may see."""
+    shown = (one for one in engine.experiments.values() if archived or one.state != ARCHIVED)
+    return {"experiments": [listed(one) for one in shown if caller.sees(one.name)]}
+
+
+def list_of(engine: Engine, caller: Caller) -> tuple[int, bytes]:
+    """Return the position in the log and the list of experiments as JSON."""
+    return engine.seq, orjson.dumps(listing(engine, caller, False))
+
+
+def state_of(engine: Engine, name: str) -> tuple[int, bytes]:
+    """Return the position of an experiment's last event and its state as JSON, made once for all readers."""
+    one = experiment_called(engine, name)
+    known = engine.described.get(name)
+    if known is None or known[0] != one.seq:
+        known = engine.described[name] = one.seq, orjson.dumps(describe(one))
+    return known
+
+
+def stream(request: Request, view: Callable[[Engine], tuple[int, bytes]]) -> StreamingResponse:
+    """Send what a view sees, whenever its position has changed."""
+    writer = request.app.state.writer
+
+    async def updates() -> AsyncIterator[bytes]:
+        seen, said = -1, time.monotonic()
+        while True:
+            try:
+                position, body = await writer.submit(Read(view))
+            except RefusedError as refusal:
+                yield b"event: unavailable\ndata: %b\n\n" % orjson.dumps({"detail": str(refusal)})
+                return
+            if position != seen:
+                yield b"event: state\nid: %d\ndata: %b\n\n" % (position, body)
+                seen, said = position, time.monotonic()
+            elif time.monotonic() - said >= _PING_SECONDS:
+                yield b"event: ping\ndata: {}\n\n"
+                said = time.monotonic()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    return StreamingResponse(updates(), media_type="text/event-stream")

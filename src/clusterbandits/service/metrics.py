@@ -1,0 +1,86 @@
+"""What Prometheus reads: requests, batches, and how the experiments stand."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+if TYPE_CHECKING:
+    from clusterbandits.service.engine import Engine
+
+#: Where the workers of one service add up their numbers; set by ``server`` for several workers.
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+
+
+class Metrics:
+    """The numbers of one worker. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._requests = Histogram(
+            "clusterbandits_request_seconds",
+            "Time to answer a request.",
+            ["route", "method", "status"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._batches = Histogram(
+            "clusterbandits_batch_seconds",
+            "Time to perform and commit a batch of requests.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._batched = Counter(
+            "clusterbandits_batched_requests_total", "Requests performed in batches.", registry=registry
+        )
+        self._position = Gauge(
+            "clusterbandits_log_position",
+            "Position in the log up to which events were followed.",
+            registry=registry,
+            multiprocess_mode="max",
+        )
+        self._counts = {
+            name: Gauge(
+                f"clusterbandits_{name}", sentence, ["experiment"], registry=registry, multiprocess_mode="max"
+            )
+            for name, sentence in (
+                ("decisions", "Decisions so far."),
+                ("rewards", "Rewards learned so far."),
+                ("open_decisions", "Decisions that await a reward."),
+                ("alarms", "Groups whose rewards contradict their declared width."),
+            )
+        }
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count an answered request."""
+        self._requests.labels(route, method, str(status)).observe(seconds)
+
+    def batch(self, requests: int, seconds: float) -> None:
+        """Count a batch."""
+        self._batched.inc(requests)
+        self._batches.observe(seconds)
+
+    def observe(self, engine: Engine) -> None:
+        """Note how the experiments stand."""
+        self._position.set(engine.seq)
+        for name, one in list(engine.experiments.items()):
+            values = (
+                int(one.decisions.sum()),
+                sum(one.policy.pulls.values()),
+                sum(one.policy.awaited.values()),
+                len(one.policy.alarms()),
+            )
+            for gauge, value in zip(self._counts.values(), values, strict=True):
+                gauge.labels(name).set(value)
+
+    def text(self) -> bytes:
+        """Return all numbers in Prometheus' format, those of the other workers included."""
+        registry = self._registry
+        if os.environ.get(SHARED_FOLDER):
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

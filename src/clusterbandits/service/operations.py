@@ -1,0 +1,323 @@
+"""What requests do, one by one, inside a batch: create, change, decide, reward."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, created_body
+from clusterbandits.service.log import new_token, read_id
+from clusterbandits.service.plan import CHANGEABLE, check_label, read_plan
+from clusterbandits.service.refusals import RefusedError
+from clusterbandits.service.schema import Kind
+from clusterbandits.service.views import describe
+from clusterbandits.validate import invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from clusterbandits.service.engine import Batch, Engine
+    from clusterbandits.service.experiment import Experiment
+    from clusterbandits.service.keys import Caller
+    from clusterbandits.service.log import Event
+    from clusterbandits.service.recent import Record
+
+#: Most experiments, and arms of all of them together.
+MOST_EXPERIMENTS = 1_000
+
+
+class Operation(Protocol):
+    """One request."""
+
+    #: Whether it may add to the log.
+    writes: ClassVar[bool]
+
+    def positions(self) -> Iterable[int]:
+        """Return the positions of decisions that it needs."""
+
+    def key(self) -> tuple[str, str] | None:
+        """Return an experiment and the key of a decision that it needs."""
+
+    def run(self, batch: Batch) -> Any:
+        """Do it, or raise a refusal before anything is changed."""
+
+
+class Write:
+    """An operation that adds to the log."""
+
+    writes: ClassVar[bool] = True
+
+    def positions(self) -> Iterable[int]:
+        """Return nothing: most operations need no decision."""
+        return ()
+
+    def key(self) -> tuple[str, str] | None:
+        """Return nothing: most operations have no key."""
+        return None
+
+
+@dataclass
+class Read(Write):
+    """Look at the experiments as they are now."""
+
+    view: Callable[[Engine], Any]
+    writes: ClassVar[bool] = False
+
+    def run(self, batch: Batch) -> Any:
+        """Return what the view sees."""
+        return self.view(batch.engine)
+
+
+def experiment_called(engine: Engine, name: str) -> Experiment:
+    """Return an experiment by name, or refuse."""
+    found = engine.experiments.get(name)
+    if found is None:
+        raise RefusedError(404, f"There is no experiment {name!r}.")
+    return found
+
+
+@dataclass
+class Create(Write):
+    """Create an experiment; repeating the same request changes nothing."""
+
+    data: dict[str, Any]
+    caller: Caller
+
+    def run(self, batch: Batch) -> tuple[bool, dict[str, Any]]:
+        """Return whether it is new, and its state."""
+        plan = read_plan(self.data)
+        known = batch.engine.experiments.get(plan.name)
+        if known is not None:
+            if known.first_plan != plan:
+                raise RefusedError(
+                    409, f"There is another experiment {plan.name!r}, created with other settings."
+                )
+            return False, describe(known)
+        if len(batch.engine.experiments) >= MOST_EXPERIMENTS:
+            raise RefusedError(
+                409, f"There are {MOST_EXPERIMENTS} experiments already, the most that are served."
+            )
+        body = created_body(plan, secrets.token_hex(8))
+        made = batch.create(key=plan.name, who=self.caller.name, body=body)
+        return True, describe(made)
+
+
+@dataclass
+class Change(Write):
+    """Change an experiment; a change that is already in force adds nothing to the log."""
+
+    name: str
+    change: str
+    body: dict[str, Any]
+    caller: Caller
+
+    def run(self, batch: Batch) -> dict[str, Any]:
+        """Return the state after the change."""
+        one = experiment_called(batch.engine, self.name)
+        if one.state == ARCHIVED and self.change != "archived":
+            raise RefusedError(409, f"The experiment {self.name!r} is archived and can no longer be changed.")
+        if self._needed(one):
+            body = json.dumps({"change": self.change, **self.body})
+            batch.add(one, Kind.CHANGED, who=self.caller.name, body=body)
+        return describe(one)
+
+    def _needed(self, one: Experiment) -> bool:
+        """Tell whether it changes anything; refuse what cannot be done."""
+        if self.change in STATES:
+            return one.state != STATES[self.change]
+        if self.change == "changed":
+            changes = {key: value for key, value in self.body["settings"].items() if key in CHANGEABLE}
+            plan, _ = one.with_changes(changes)
+            return plan != one.plan
+        arm = self.body["arm"]
+        if self.change == "arm added":
+            return self._is_new(one, check_label(arm), self.body["group"])
+        one.number_of(arm)
+        retired = arm in one.policy.retired
+        if self.change == "arm retired" and not retired and len(one.open_arms(None)) == 1:
+            raise RefusedError(409, f"The arm {arm!r} is the last one that is not retired.")
+        return retired == (self.change == "arm restored")
+
+    @staticmethod
+    def _is_new(one: Experiment, arm: str, group: str) -> bool:
+        if group not in one.plan.groups:
+            raise invalid("group", one.name, "a group of the experiment", group)
+        if arm not in one.numbers:
+            if len(one.arms) >= one.policy.most_arms:
+                raise RefusedError(
+                    409, f"The experiment {one.name!r} has {len(one.arms)} arms, the most there can be."
+                )
+            return True
+        if one.group_of(one.numbers[arm]) != group:
+            raise RefusedError(409, f"The arm {arm!r} belongs to another group of the experiment.")
+        return False
+
+
+@dataclass
+class Decide(Write):
+    """Choose arms; the same key returns the same decisions."""
+
+    name: str
+    available: list[str] | None
+    count: int
+    idempotency: str | None
+    note: dict[str, Any] | None
+
+    def key(self) -> tuple[str, str] | None:
+        """Return the key under which it may have been asked for before."""
+        return None if self.idempotency is None else (self.name, self.idempotency)
+
+    def run(self, batch: Batch) -> list[dict[str, Any]]:
+        """Return the decisions."""
+        one = experiment_called(batch.engine, self.name)
+        if self.idempotency is not None:
+            known = batch.engine.recent.keyed(one.number, self.idempotency)
+            if known:
+                return [_decided(one, event) for event in sorted(known, key=lambda event: event.place or 0)]
+        if one.state != RUNNING:
+            raise RefusedError(409, f"The experiment {self.name!r} is {one.state}; it makes no decisions.")
+        available = None if self.available is None else one.open_arms(self.available)
+        return [_decided(one, self._decide(batch, one, place, available)) for place in range(self.count)]
+
+    def _decide(self, batch: Batch, one: Experiment, place: int, available: list[str] | None) -> Event:
+        arm, explored = one.choose(batch.engine.seq + 1, available)
+        extra: dict[str, Any] = {}
+        if explored:
+            extra["explored"] = True
+        if available is not None:
+            extra["available"] = available
+        if self.note is not None:
+            extra["note"] = self.note
+        window = one.plan.window
+        return batch.add(
+            one,
+            Kind.DECISION,
+            arm=arm,
+            expires_at=None if window is None else batch.now + window,
+            key=self.idempotency,
+            place=place,
+            token=new_token(),
+            body=json.dumps(extra) if extra else None,
+        )
+
+
+def _decided(one: Experiment, event: Event) -> dict[str, Any]:
+    assert event.arm is not None
+    return {
+        "id": event.id,
+        "arm": one.arms[event.arm],
+        "group": one.group_of(event.arm),
+        "expires_at": event.expires_at,
+    }
+
+
+@dataclass
+class Reward(Write):
+    """Take in the reward of a decision: once, however often it is sent."""
+
+    id: str
+    value: float
+    idempotency: str
+    caller: Caller
+    place: tuple[int, str] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.place = read_id(self.id)
+
+    def positions(self) -> Iterable[int]:
+        """Return the position of the decision."""
+        return () if self.place is None else (self.place[0],)
+
+    def run(self, batch: Batch) -> dict[str, Any]:
+        """Return whether it was counted or repeats an earlier one, and the combined value."""
+        record = None if self.place is None else batch.engine.recent.find(*self.place)
+        if record is None:
+            raise RefusedError(404, f"There is no decision {self.id!r}.")
+        one = batch.engine.by_number[record.decision.experiment]
+        self.caller.check_scope(one.name)
+        value = one.policy.family.read_total(self.value, 1, "reward")
+        repeated = self._repeats(record, value)
+        if record.decision.expires_at is not None and batch.now > record.decision.expires_at:
+            self._refuse_late(batch, one, record, value, repeated)
+        if repeated is not None:
+            return {"id": self.id, "status": "repeated", "value": record.value}
+        if record.settled is None:
+            self._add(batch, one, record, Kind.REWARD, value)
+        else:
+            self._combine(batch, one, record, value)
+        return {"id": self.id, "status": "counted", "value": record.value}
+
+    def _refuse_late(
+        self, batch: Batch, one: Experiment, record: Record, value: float, repeated: Event | None
+    ) -> None:
+        """Record a reward that is too late and refuse it, unless it repeats one that came in time."""
+        if repeated is None:
+            self._add(batch, one, record, Kind.LATE, value)
+        elif repeated.kind != Kind.LATE:
+            return
+        raise RefusedError(410, f"The window of decision {self.id!r} has closed; the reward is not learned.")
+
+    def _repeats(self, record: Record, value: float) -> Event | None:
+        """Return the reward that this one repeats."""
+        for told in record.told:
+            if (told.key or "") == self.idempotency and told.value == value:
+                return told
+        return None
+
+    def _combine(self, batch: Batch, one: Experiment, record: Record, value: float) -> None:
+        before = record.value or 0.0
+        same_key = any((told.key or "") == self.idempotency for told in record.told)
+        if one.plan.combine == "first" or (one.plan.combine == "sum" and same_key):
+            raise RefusedError(409, f"Decision {self.id!r} has another reward already: {before:g}.")
+        combined = value if one.plan.combine == "last" else before + value
+        one.policy.family.read_total(combined, 1, "the rewards of one decision together")
+        self._add(batch, one, record, Kind.CORRECTION, value, change=combined - before)
+
+    def _add(
+        self,
+        batch: Batch,
+        one: Experiment,
+        record: Record,
+        kind: Kind,
+        value: float,
+        change: float | None = None,
+    ) -> None:
+        batch.add(
+            one,
+            kind,
+            arm=record.decision.arm,
+            decision=record.decision.seq,
+            value=value,
+            change=change,
+            key=self.idempotency or None,
+            who=self.caller.name,
+        )
+
+
+@dataclass
+class Rewards(Write):
+    """Take in many rewards, each of which succeeds or fails by itself."""
+
+    rewards: list[Reward]
+
+    def positions(self) -> Iterable[int]:
+        """Return the positions of all decisions."""
+        return (position for one in self.rewards for position in one.positions())
+
+    def run(self, batch: Batch) -> list[dict[str, Any]]:
+        """Return a result for every reward."""
+        return [self._run(batch, one) for one in self.rewards]
+
+    @staticmethod
+    def _run(batch: Batch, one: Reward) -> dict[str, Any]:
+        try:
+            return {**one.run(batch), "code": 200, "detail": None}
+        except RefusedError as refusal:
+            names = {404: "unknown", 409: "conflict", 410: "late", 403: "forbidden"}
+            code, sentence, status = refusal.code, str(refusal), names[refusal.code]
+        except ClusterBanditsError as error:
+            code, sentence, status = 422, str(error), "invalid"
+        return {"id": one.id, "status": status, "value": None, "code": code, "detail": sentence}

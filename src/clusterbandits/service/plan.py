@@ -1,0 +1,150 @@
+"""What an experiment is made of: groups, widths, policy, reward family, and how rewards are taken in."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.clusters import Clusters
+from clusterbandits.families import as_family
+from clusterbandits.policies import POLICIES, Policy, policy
+from clusterbandits.policies.policy import AUTO, DEFAULT
+from clusterbandits.policies.registry import split_spec
+from clusterbandits.validate import between, choice, invalid
+from clusterbandits.wording import is_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: How several rewards of one decision combine.
+COMBINE = ("first", "last", "sum")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LONGEST_WINDOW = 400 * 86400.0
+LONGEST_LABEL = 200
+#: What a request may change while the experiment runs.
+CHANGEABLE = ("widths", "policy", "settings", "window", "default_reward", "explore")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings of an experiment, checked; arms that are added later belong to its policy alone."""
+
+    name: str
+    groups: dict[str, list[str]]
+    #: The declared width of every group; None where nothing is known.
+    widths: dict[str, float | None]
+    policy: str
+    settings: dict[str, Any]
+    family: str
+    #: Seconds until a decision no longer takes a reward; None: it always does.
+    window: float | None
+    default_reward: float | None
+    combine: str
+    #: The share of decisions that are drawn uniformly.
+    explore: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
+
+    def make_policy(self, clusters: Clusters | None = None) -> Policy:
+        """Return the policy before its first round, for the arms of the plan or for more."""
+        widths = [math.inf if width is None else width for width in self.widths.values()]
+        if clusters is None:
+            known = Clusters(self.groups, widths)
+        else:
+            by_group = dict(zip(self.widths, widths, strict=True))
+            labels = clusters.partition.cluster_names
+            order = [by_group[str(name)] for name in clusters.names]
+            known = Clusters.from_labels(labels, order, arms=clusters.arms)
+        return policy(self.policy, known, family=self.family, **self.settings)
+
+    def warm_up(self) -> None:
+        """Compile what the policy needs, which may take a minute on a new machine; nobody else must wait."""
+        self.make_policy().ask(2)
+
+    def changed(self, changes: Mapping[str, Any]) -> Plan:
+        """Return the plan with other settings; a new policy begins with default settings of its own."""
+        given = dict(changes)
+        if "policy" in given and "settings" not in given:
+            given["settings"] = {}
+        return read_plan({**self.to_dict(), **given})
+
+
+def read_plan(data: Mapping[str, Any]) -> Plan:
+    """Return the plan that a request describes, or refuse it with one sentence."""
+    name = data["name"]
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        allowed = "1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or digit"
+        raise invalid("name", "experiment", allowed, name)
+    groups = {group: list(arms) for group, arms in data["groups"].items()}
+    for label in [*groups, *(arm for arms in groups.values() for arm in arms)]:
+        check_label(label)
+    kind, written = split_spec(_own(data["policy"]), "experiment")
+    settings = dict(data["settings"])
+    plan = Plan(
+        name=name,
+        groups=groups,
+        widths=_widths(data["widths"], list(groups)),
+        policy=kind.name if written is None else f"{kind.name}:{written}",
+        settings=settings,
+        family=as_family(data["family"], "experiment").spec,
+        window=_window(data["window"]),
+        default_reward=data["default_reward"],
+        combine=choice("combine", "experiment", data["combine"], COMBINE),
+        explore=between("explore", "experiment", data["explore"], 0, 1),
+    )
+    made = plan.make_policy()
+    if plan.default_reward is not None:
+        value = made.family.read_total(plan.default_reward, 1, "default_reward")
+        plan = replace(plan, default_reward=value)
+    if made.needs_horizon and made.settings["horizon"] is None:
+        raise invalid("settings", "experiment", f"given with a horizon for policy {made.name!r}", settings)
+    # What the text of the policy says becomes part of its settings, so that equal plans are equal data.
+    return replace(plan, policy=made.name, settings=dict(made.settings))
+
+
+def check_label(label: object) -> str:
+    """Return the name of an arm or a group, or refuse it."""
+    if not (isinstance(label, str) and is_text(label) and "\0" not in label and label.strip()):
+        raise invalid("arm or group", "experiment", "a name of at least one visible letter", label)
+    if len(label) > LONGEST_LABEL:
+        raise invalid("arm or group", "experiment", f"at most {LONGEST_LABEL} letters long", label)
+    return label
+
+
+def _own(spec: object) -> str:
+    """Return the name of a policy of the package; a service imports no code that a request names."""
+    name = str(spec).partition(":")[0]
+    if name == AUTO:
+        return DEFAULT + str(spec)[len(AUTO) :]
+    choice("policy", "experiment", name, POLICIES)
+    return str(spec)
+
+
+def _widths(given: object, groups: list[str]) -> dict[str, float | None]:
+    """Return the width of every group; one number stands for all."""
+    if isinstance(given, dict):
+        named = {group: given.get(group) for group in groups}
+        for group in given:
+            if group not in named:
+                raise invalid("widths", "experiment", "widths of its own groups", group)
+    else:
+        named = dict.fromkeys(groups, given)
+    return {
+        group: None
+        if width is None or width == math.inf
+        else between("widths", "experiment", width, 0, math.inf)
+        for group, width in named.items()
+    }
+
+
+def _window(given: object) -> float | None:
+    if given is None:
+        return None
+    seconds = between("window", "experiment", given, 0, _LONGEST_WINDOW)
+    if not seconds:
+        raise invalid("window", "experiment", "longer than 0 seconds, or null for no end", given)
+    return seconds

@@ -1,0 +1,53 @@
+"""Propensities: how likely each decision of the log was, from the state in which it was made.
+
+The state is what the log adds up to before the decision. A policy that draws is asked again, many times, with
+other random numbers; a deterministic one once, and its choice is then certain.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clusterbandits.service.experiment import Experiment
+    from clusterbandits.service.log import Event
+
+
+class Propensities:
+    """The probability of every decision, in the order of the log.
+
+    Parameters
+    ----------
+    one
+        The experiment, to which the caller applies every event after it was looked at.
+    draws
+        How often a policy that draws is asked again. The standard error of a probability p is
+        (p (1 − p) / draws)^½; the decision itself counts as one more draw, so that none is 0.
+    """
+
+    def __init__(self, one: Experiment, draws: int) -> None:
+        self._one, self._draws = one, draws
+
+    def of(self, event: Event) -> dict[str, Any]:
+        """Return the probability of a decision and its standard error, as columns."""
+        one, body = self._one, json.loads(event.body) if event.body else {}
+        candidates = one.open_arms(body.get("available"))
+        label, explore = one.arms[event.arm or 0], one.plan.explore
+        chosen, error = (
+            (0.0, 0.0) if explore >= 1 else self._by_policy(label, body.get("available"), event.seq)
+        )
+        return {
+            "propensity": explore / len(candidates) + (1 - explore) * chosen,
+            "propensity_error": (1 - explore) * error,
+        }
+
+    def _by_policy(self, label: str, available: list[str] | None, seed: int) -> tuple[float, float]:
+        policy = self._one.policy
+        found = policy.chances(self._draws, available=available, seed=seed)
+        if not policy.randomised:
+            return found[label], 0.0
+        hits = round(found[label] * self._draws) + 1
+        share = hits / (self._draws + 1)
+        return share, math.sqrt(share * (1 - share) / (self._draws + 1))

@@ -1,0 +1,109 @@
+"""Snapshots: what the log of an experiment adds up to at a position, so that workers start in seconds.
+
+They are derived: any of them can be deleted, and is then rebuilt from the log.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from clusterbandits.service.experiment import Experiment
+from clusterbandits.service.schema import snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from clusterbandits.service.log import Event
+
+_logger = logging.getLogger("clusterbandits.service")
+#: Stands for the database itself, whose snapshot says until when closed windows were looked for.
+_DATABASE = 0
+
+
+def read(connection: Connection) -> tuple[dict[int, str], float]:
+    """Return the snapshots of experiments, and the time until which all closed windows are settled."""
+    found = {row.experiment: row.body for row in connection.execute(select(snapshots))}
+    swept = found.pop(_DATABASE, None)
+    return found, 0.0 if swept is None else float(json.loads(swept)["swept"])
+
+
+def restore(created: Event, body: str | None) -> Experiment:
+    """Return an experiment from its snapshot, or from its beginning where there is none that can be used."""
+    if body is not None:
+        try:
+            return Experiment.from_json(created, body)
+        except (ValueError, KeyError, TypeError) as error:
+            _logger.warning(
+                "the snapshot of %r is not usable, the log is read instead: %s", created.key, error
+            )
+    return Experiment(created)
+
+
+class Saver:
+    """Makes snapshots beside the work: encoded in a thread of its own, written with the next batch."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="snapshots")
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is not written yet."""
+        self._new: dict[int, int] = {}
+        self._encoding: dict[int, tuple[int, Future[str]]] = {}
+
+    def count(self, experiment: int) -> None:
+        """Count an event of an experiment."""
+        self._new[experiment] = self._new.get(experiment, 0) + 1
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a snapshot is ready to be written."""
+        return any(future.done() for _, future in self._encoding.values())
+
+    def begin(self, experiments: Mapping[int, Experiment], enough: int) -> None:
+        """Begin to encode the experiments that have enough new events."""
+        for number, new in list(self._new.items()):
+            if new >= enough and number in experiments and number not in self._encoding:
+                one = experiments[number]
+                self._encoding[number] = one.seq, self._pool.submit(encode, one.to_dict())
+                self._new[number] = 0
+
+    def finish(self) -> None:
+        """Wait for all that was begun."""
+        for _, future in self._encoding.values():
+            future.result()
+
+    def write(self, connection: Connection, swept: float) -> None:
+        """Write the snapshots that are ready, inside the caller's transaction."""
+        ready = {number: one for number, one in self._encoding.items() if one[1].done()}
+        for number, (seq, future) in ready.items():
+            del self._encoding[number]
+            save(connection, number, seq, future.result())
+        if ready:
+            save(connection, _DATABASE, 0, json.dumps({"swept": swept}))
+
+    def close(self) -> None:
+        """End the thread."""
+        self._pool.shutdown()
+
+
+def encode(data: dict[str, Any]) -> str:
+    """Return a snapshot as text."""
+    return json.dumps(data, allow_nan=False)
+
+
+def save(connection: Connection, experiment: int, seq: int, body: str, *, later: bool = False) -> None:
+    """Replace the snapshot of an experiment; a later one only if that is asked for."""
+    where = snapshots.c.experiment == experiment
+    known = connection.execute(select(snapshots.c.seq).where(where)).scalar_one_or_none()
+    if known is None:
+        connection.execute(snapshots.insert(), [{"experiment": experiment, "seq": seq, "body": body}])
+    elif later or known <= seq:
+        connection.execute(snapshots.update().where(where).values(seq=seq, body=body))

@@ -1,0 +1,165 @@
+"""What operators run beside the service: check it, rebuild its statistics from the log, export, list keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from clusterbandits.files import whole_file
+from clusterbandits.service import log, snapshots
+from clusterbandits.service.database import newest_version, translated
+from clusterbandits.service.experiment import Experiment
+from clusterbandits.service.export import Wanted, write
+from clusterbandits.service.keys import list_keys
+from clusterbandits.service.schema import events
+from clusterbandits.tables import Table
+from clusterbandits.validate import choice, invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from clusterbandits.service.database import Database
+    from clusterbandits.service.keys import StoredKey
+
+#: What a check or a rebuild found: sentences for people, data for programs.
+Found = tuple[list[str], dict[str, Any]]
+
+
+def check(database: Database) -> Found:
+    """Check that the database answers, can be written, and has the newest schema and a log without gaps."""
+    version, newest = database.version(), newest_version()
+    kind = "SQLite" if database.is_sqlite else "PostgreSQL"
+    data: dict[str, Any] = {"database": kind, "version": version, "newest": newest, "ok": version == newest}
+    if version != newest:
+        shown = "is empty" if version is None else f"is at version {version}"
+        return [f"The {kind} database {shown}; run 'clusterbandits serve upgrade'."], data
+    with translated(), database.connected() as connection:
+        with database.exclusive(connection):
+            pass
+        last, count = log.last_position(connection), _count(connection)
+        experiments = len(log.created(connection))
+        valid = sum(one.revoked_at is None for one in list_keys(connection))
+    data |= {"events": count, "experiments": experiments, "keys": valid, "ok": last == count}
+    sentences = [
+        f"The {kind} database answers, can be written, and is at version {version}.",
+        f"It has {experiments} experiments, {count} events and {valid} valid keys.",
+    ]
+    if last != count:
+        sentences.append(f"The log has gaps: its last event is number {last}. Restore a backup.")
+    return sentences, data
+
+
+def _count(connection: Connection) -> int:
+    return int(connection.execute(select(func.count()).select_from(events)).scalar_one())
+
+
+def rebuild(database: Database, say: Callable[[str], None]) -> Found:
+    """Add up the whole log again, compare with what workers start from, and replace the snapshots.
+
+    Stop the service first if its statistics are in doubt: workers that run keep what they have in memory.
+    """
+    database.check_version()
+    with database.reading() as connection:
+        saved, _ = snapshots.read(connection)
+        until = log.last_position(connection)
+        made = {}
+        rows = []
+        for created in log.created(connection):
+            say(f"Rebuilding {created.key}.")
+            rebuilt = _folded(connection, Experiment(created), until)
+            derived = _folded(connection, snapshots.restore(created, saved.get(created.seq)), until)
+            same = _statistics(rebuilt) == _statistics(derived)
+            rows.append({"experiment": rebuilt.name, "same": same, **_counts(rebuilt)})
+            made[created.seq] = rebuilt, same
+    with translated(), database.connected() as connection, database.exclusive(connection):
+        for number, (one, same) in made.items():
+            body = snapshots.encode(one.to_dict())
+            snapshots.save(connection, number, one.seq, body, later=not same)
+    sentences = [
+        f"{row['experiment']}: {row['decisions']} decisions, {row['pulls']} rewards, {row['open']} open; "
+        + ("the same as before." if row["same"] else "DIFFERENT from before; replaced.")
+        for row in rows
+    ]
+    ok = all(row["same"] for row in rows)
+    return sentences or ["There are no experiments."], {"ok": ok, "events": until, "experiments": rows}
+
+
+def _folded(connection: Connection, one: Experiment, until: int) -> Experiment:
+    for event in log.read_of(connection, one.number, one.seq, until):
+        one.apply(event)
+    return one
+
+
+def _statistics(one: Experiment) -> tuple[Any, ...]:
+    """Return all that is derived from the log."""
+    policy = one.policy
+    return (
+        policy.pulls,
+        policy.totals,
+        policy.awaited,
+        policy.retired,
+        policy.rounds,
+        one.decisions.tolist(),
+        (one.late, one.defaulted, one.cancelled, one.state),
+        one.plan,
+    )
+
+
+def _counts(one: Experiment) -> dict[str, Any]:
+    policy = one.policy
+    return {
+        "decisions": int(one.decisions.sum()),
+        "pulls": sum(policy.pulls.values()),
+        "open": sum(policy.awaited.values()),
+        "late": one.late,
+        "defaulted": one.defaulted,
+        "cancelled": one.cancelled,
+        "chosen_differently_here": one.differing,
+        "arms": {
+            label: {"pulls": pulls, "total": total}
+            for (label, pulls), total in zip(policy.pulls.items(), policy.totals.values(), strict=True)
+        },
+    }
+
+
+def export_file(database: Database, name: str, out: Path, wanted: Wanted, listener: Any) -> str | None:
+    """Write an experiment's decisions to a file, whole or not at all; return a caution if there is one."""
+    database.check_version()
+    with database.connected() as connection:
+        known = {str(one.key): one for one in log.created(connection)}
+        number = known[choice("experiment", "export", name, known)].seq
+        one = Experiment(known[name])
+    kinds = {".csv": "csv", ".parquet": "parquet"}
+    if out.suffix not in kinds:
+        raise invalid("out", "export", "a file name that ends in .csv or .parquet", out.name)
+    wanted = replace(wanted, experiment=number, format=kinds[out.suffix])
+    with whole_file(out) as path:
+        write(database, wanted, str(path), listener)
+    if wanted.propensities and not one.policy.randomised and not one.plan.explore:
+        return (
+            f"The policy {one.plan.policy!r} is deterministic: every propensity is 1, and the log cannot "
+            "support inverse-propensity estimates. Create experiments with explore above 0 for that."
+        )
+    return None
+
+
+def keys_table(found: Sequence[StoredKey]) -> Table:
+    """Return keys for people."""
+    rows = tuple(
+        (
+            one.id,
+            one.name,
+            ", ".join(one.roles),
+            "all" if one.experiments is None else ", ".join(one.experiments),
+            datetime.fromtimestamp(one.created_at, UTC).strftime("%Y-%m-%d"),
+            "no" if one.revoked_at is None else "yes",
+        )
+        for one in found
+    )
+    return Table(("id", "name", "roles", "experiments", "created", "revoked"), rows)

@@ -1,0 +1,97 @@
+"""The thread that owns the engine: requests that arrive while it works form the next batch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from clusterbandits.service.refusals import UnavailableError
+
+if TYPE_CHECKING:
+    from clusterbandits.service.engine import Engine
+    from clusterbandits.service.metrics import Metrics
+    from clusterbandits.service.operations import Operation
+
+    _Request = tuple[Operation, asyncio.Future[Any]]
+
+_MOST_AT_ONCE = 512
+_MOST_WAITING = 5_000
+#: Seconds between two ticks of an idle worker; so far behind the log are its pages at most.
+_TICK_SECONDS = 0.25
+
+
+class Writer:
+    """Sends requests to the engine in batches.
+
+    ``submit`` is called in the event loop that made it; ``start`` and ``stop`` as well.
+    """
+
+    def __init__(self, engine: Engine, metrics: Metrics) -> None:
+        self._engine, self._metrics = engine, metrics
+        self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Finish the requests that wait, save the experiments, and end."""
+        self._stopping = True
+        self._waiting.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def submit(self, operation: Operation) -> asyncio.Future[Any]:
+        """Return a future: the result of a request after it was committed, or what refuses it."""
+        if self._stopping or self._waiting.qsize() >= _MOST_WAITING:
+            raise UnavailableError("The service is stopping or overloaded; try again in a second.")
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._waiting.put((operation, future))
+        return future
+
+    def _work(self) -> None:
+        ticked = -1e9
+        while True:
+            taken = self._take()
+            if taken:
+                self._serve(taken)
+            elif self._stopping:
+                self._engine.close()
+                return
+            if time.monotonic() - ticked >= _TICK_SECONDS:
+                self._engine.tick()
+                self._metrics.observe(self._engine)
+                ticked = time.monotonic()
+
+    def _take(self) -> list[_Request]:
+        """Return all requests that wait, after waiting for the first of them."""
+        taken: list[_Request] = []
+        with contextlib.suppress(queue.Empty):
+            first = self._waiting.get(timeout=_TICK_SECONDS)
+            while first is not None:
+                taken.append(first)
+                first = None if len(taken) == _MOST_AT_ONCE else self._waiting.get_nowait()
+        return taken
+
+    def _serve(self, taken: list[_Request]) -> None:
+        began = time.perf_counter()
+        outcomes = self._engine.perform([operation for operation, _ in taken])
+        self._metrics.batch(len(taken), time.perf_counter() - began)
+        answers = [(future, outcome) for (_, future), outcome in zip(taken, outcomes, strict=True)]
+        self._loop.call_soon_threadsafe(_answer, answers)
+
+
+def _answer(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, outcome in answers:
+        if future.done():
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)

@@ -1,0 +1,190 @@
+"""Decisions: idempotent by key, limited to what is available, and equal to the library's."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clusterbandits as cb
+from tests.service.running import Served
+
+_numbers = itertools.count()
+GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
+
+
+def create(served: Served, status: int = 201, **settings: Any) -> Any:
+    body = {"name": f"decisions-{next(_numbers)}", "groups": GROUPS, "widths": 0.2, **settings}
+    return served.post("/v1/experiments", body, status)
+
+
+def decide(served: Served, name: str, status: int = 200, **body: Any) -> Any:
+    answer = served.post(f"/v1/experiments/{name}/decisions", body, status)
+    return answer["decisions"] if status == 200 else answer["detail"]
+
+
+def test_the_same_key_returns_the_same_decisions(served: Served) -> None:
+    name, other = create(served)["name"], create(served)["name"]
+    first = decide(served, name, key="visit-17", count=3)
+    assert decide(served, name, key="visit-17", count=3) == first
+    assert decide(served, name, key="visit-17") == first
+    assert decide(served, name, key="visit-18") != first
+    assert decide(served, other, key="visit-17") != first
+    assert served.get(f"/v1/experiments/{name}")["decisions"] == 4
+    served.post(f"/v1/experiments/{name}/pause")
+    assert decide(served, name, key="visit-17") == first
+    assert "paused" in decide(served, name, 409, key="visit-19")
+
+
+def test_only_what_is_available_is_chosen(served: Served) -> None:
+    name = create(served)["name"]
+    for available in (["b"], ["b", "e"], ["f", "a", "c"]):
+        found = decide(served, name, available=available, count=30)
+        assert {one["arm"] for one in found} <= set(available)
+    assert "arm of the experiment" in decide(served, name, 422, available=["a", "x"])
+    decide(served, name, 422, available=[])
+    decide(served, name, 422, count=0)
+    decide(served, name, 422, count=1001)
+    decide(served, name, 422, count=1.5)
+    assert served.get(f"/v1/experiments/{name}")["decisions"] == 90
+
+
+def test_arms_are_added_retired_and_restored(served: Served) -> None:
+    name = create(served, groups={"red": ["a", "b"]})["name"]
+    (early,) = decide(served, name, available=["a"])
+    served.post(f"/v1/experiments/{name}/arms/retire", {"arm": "a"})
+    assert {one["arm"] for one in decide(served, name, count=20)} == {"b"}
+    decide(served, name, 422, available=["a"])
+    served.post(f"/v1/decisions/{early['id']}/reward", {"value": 1})
+    state = served.post(f"/v1/experiments/{name}/arms", {"arm": "c", "group": "red"})
+    arms = {arm["arm"]: arm for arm in state["arms"]}
+    assert (arms["a"]["retired"], arms["a"]["pulls"], arms["c"]["retired"]) == (True, 1, False)
+    assert {one["arm"] for one in decide(served, name, available=["c"])} == {"c"}
+    served.post(f"/v1/experiments/{name}/arms/retire", {"arm": "b"})
+    detail = served.post(f"/v1/experiments/{name}/arms/retire", {"arm": "c"}, 409)["detail"]
+    assert "last one" in detail
+    served.post(f"/v1/experiments/{name}/arms/restore", {"arm": "a"})
+    assert {one["arm"] for one in decide(served, name, available=["a"])} == {"a"}
+    served.post(f"/v1/experiments/{name}/arms", {"arm": "c", "group": "red"})
+    served.post(f"/v1/experiments/{name}/arms", {"arm": "d", "group": "green"}, 422)
+    served.post(f"/v1/experiments/{name}/arms/retire", {"arm": "x"}, 422)
+    made = [one["change"] for one in served.get(f"/v1/experiments/{name}/changes")["changes"]]
+    assert made == ["created", "arm retired", "arm added", "arm retired", "arm restored"]
+
+
+def test_settings_change_without_losing_what_was_learned(served: Served) -> None:
+    name = create(served)["name"]
+    for one in decide(served, name, count=40):
+        served.post(f"/v1/decisions/{one['id']}/reward", {"value": int(one["arm"] in "abc")})
+    waiting = decide(served, name, count=3)
+    before = served.get(f"/v1/experiments/{name}")
+    changes = {"policy": "clus-ucb:a=1", "widths": {"red": 0.3, "blue": None}, "window": None}
+    after = served.client.patch(f"/v1/experiments/{name}", json=changes).json()
+    assert (after["policy"], after["settings"]["a"], after["window"]) == ("clus-ucb", 1.0, None)
+    assert [group["width"] for group in after["groups"]] == [0.3, None]
+    for key in ("decisions", "pulls", "total", "open"):
+        assert after[key] == before[key]
+    assert [arm["total"] for arm in after["arms"]] == [arm["total"] for arm in before["arms"]]
+    for one in waiting:
+        served.post(f"/v1/decisions/{one['id']}/reward", {"value": 1})
+    assert served.get(f"/v1/experiments/{name}")["open"] == 0
+    assert served.client.patch(f"/v1/experiments/{name}", json={"policy": "nonsense"}).status_code == 422
+    assert served.client.patch(f"/v1/experiments/{name}", json={"name": "x"}).status_code == 422
+    changed = served.get(f"/v1/experiments/{name}/changes")["changes"][-1]
+    assert changed["who"] == "first"
+    assert changed["body"]["settings"]["policy"] == "clus-ucb:a=1"
+
+
+def test_creating_twice_is_a_success_unless_settings_differ(served: Served) -> None:
+    state = create(served)
+    again = {"name": state["name"], "groups": GROUPS, "widths": 0.2}
+    assert served.post("/v1/experiments", again, 200)["name"] == state["name"]
+    served.post("/v1/experiments", {**again, "policy": "kindred"}, 200)
+    assert "other settings" in served.post("/v1/experiments", {**again, "widths": 0.3}, 409)["detail"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ""},
+        {"name": "a b"},
+        {"name": "x" * 65},
+        {"groups": {}},
+        {"groups": {"red": []}},
+        {"groups": {"red": ["a", "a"]}},
+        {"groups": {"red": ["a"], "blue": ["a"]}},
+        {"groups": {"red": ["\0"]}},
+        {"groups": {"red": [" "]}},
+        {"groups": {"red": ["x" * 201]}},
+        {"groups": {"red": [1]}},
+        {"widths": -1},
+        {"widths": {"green": 1}},
+        {"policy": "nonsense"},
+        {"policy": "os:system"},
+        {"policy": "kl-ucb++"},
+        {"settings": {"nonsense": 1}},
+        {"settings": {"seed": "x"}},
+        {"family": "nonsense"},
+        {"family": "bounded:low=2,high=1"},
+        {"window": 0},
+        {"window": -1},
+        {"default_reward": 2},
+        {"combine": "nonsense"},
+        {"explore": 1.5},
+        {"nonsense": 1},
+    ],
+)
+def test_what_cannot_be_an_experiment(served: Served, wrong: dict[str, Any]) -> None:
+    detail = create(served, 422, **wrong)["detail"]
+    assert isinstance(detail, str)
+    assert len(detail) < 500
+
+
+def test_paused_and_archived_experiments(served: Served) -> None:
+    name = create(served)["name"]
+    (one,) = decide(served, name)
+    assert served.post(f"/v1/experiments/{name}/pause")["state"] == "paused"
+    served.post(f"/v1/experiments/{name}/pause")
+    decide(served, name, 409)
+    served.post(f"/v1/decisions/{one['id']}/reward", {"value": 1})
+    assert served.post(f"/v1/experiments/{name}/resume")["state"] == "running"
+    decide(served, name)
+    assert served.post(f"/v1/experiments/{name}/archive")["state"] == "archived"
+    decide(served, name, 409)
+    served.post(f"/v1/experiments/{name}/resume", status=409)
+    listed = served.get("/v1/experiments")["experiments"]
+    assert name not in [one["name"] for one in listed]
+    listed = served.get("/v1/experiments?archived=true")["experiments"]
+    assert name in [one["name"] for one in listed]
+    made = [one["change"] for one in served.get(f"/v1/experiments/{name}/changes")["changes"]]
+    assert made == ["created", "paused", "resumed", "archived"]
+
+
+@pytest.mark.parametrize("policy", ["kindred", "clus-ucb", "thompson"])
+def test_the_served_policy_is_the_librarys(served: Served, policy: str) -> None:
+    name, horizon = create(served, policy=policy)["name"], 150
+    means = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    tape = (np.random.default_rng(5).random((6, horizon)) < np.array(means)[:, None]).astype(float)
+    clusters = cb.Clusters(GROUPS, widths=0.2)
+    expected = [clusters.arms[k] for k in cb.play(cb.policy(policy, clusters), tape, horizon)]
+    seen, chosen = dict.fromkeys(clusters.arms, 0), []
+    for _ in range(horizon):
+        (one,) = decide(served, name)
+        arm = one["arm"]
+        value = tape[clusters.arms.index(arm), seen[arm]]
+        seen[arm] += 1
+        served.post(f"/v1/decisions/{one['id']}/reward", {"value": value})
+        chosen.append(arm)
+    assert chosen == expected
+
+
+def test_explored_decisions_are_uniform_and_marked(served: Served) -> None:
+    name = create(served, explore=0.5, policy="kl-ucb")["name"]
+    decide(served, name, count=1000)
+    found = served.get(f"/v1/experiments/{name}/decisions?limit=1000")["decisions"]
+    explored = [one["arm"] for one in found if one["explored"]]
+    assert abs(len(explored) - 500) < 4 * np.sqrt(250)
+    for arm in "abcdef":
+        assert abs(explored.count(arm) - len(explored) / 6) < 4 * np.sqrt(len(explored) * 5 / 36)

@@ -1,0 +1,168 @@
+"""A full disk and a read-only database: 503 with a clear sentence, and decisions resume when it is mended."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.service.postgres import Cluster, cluster
+from tests.service.running import Served, serving
+
+GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
+PAIR = ("decisions", "reward")
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """Yield a folder on a file system of its own with 4 MB."""
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def pair(served: Served) -> tuple[int, str]:
+    """Make decisions and reward them; return the status and the sentence of what failed, or 200."""
+    answer = served.client.post(
+        "/v1/experiments/load/decisions", json={"count": 200, "note": {"text": "x" * 900}}
+    )
+    if answer.status_code != 200:
+        return answer.status_code, answer.json()["detail"]
+    rewards = [{"id": one["id"], "value": 1} for one in answer.json()["decisions"]]
+    answer = served.client.post("/v1/rewards", json={"rewards": rewards})
+    return answer.status_code, answer.json().get("detail", "")
+
+
+def create(served: Served) -> None:
+    served.post("/v1/experiments", {"name": "load", "groups": GROUPS}, 201)
+
+
+def acknowledged(served: Served) -> dict[str, Any]:
+    state = served.get("/v1/experiments/load")
+    assert state["decisions"] == state["pulls"] + state["open"]
+    return dict(state)
+
+
+def fails_until_mended(served: Served, mend: Callable[[], object], word: str) -> None:
+    """Check that requests are refused with a sentence, change nothing, and succeed once it is mended."""
+    for _ in range(3):
+        status, sentence = pair(served)
+        assert status == 503, sentence
+        assert word in sentence
+    assert served.client.get("/health").status_code == 200
+    mend()
+    for _ in range(50):
+        if pair(served)[0] == 200:
+            break
+    before = acknowledged(served)
+    assert pair(served)[0] == 200
+    assert acknowledged(served)["decisions"] == before["decisions"] + 200
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        ballast = disk / "ballast"
+        ballast.write_bytes(b"x" * 1_500_000)
+        with serving("--data", str(disk), "--insecure", folder=tmp_path) as served:
+            create(served)
+            done = 0
+            while pair(served)[0] == 200:
+                done += 1
+                assert done < 1000
+            assert done > 0
+            fails_until_mended(served, ballast.unlink, "full")
+            state = acknowledged(served)
+            served.stop()
+        with serving("--data", str(disk), "--insecure", folder=tmp_path) as served:
+            assert acknowledged(served) == state
+
+
+def test_a_database_file_that_becomes_read_only(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+
+    def protect(sign: str) -> bool:
+        files = [str(file) for file in data.glob("*.db*") if not file.name.endswith("-shm")]
+        return not subprocess.run(["chattr", f"{sign}i", *files], capture_output=True, check=False).returncode
+
+    with serving("--data", str(data), "--insecure", folder=tmp_path) as served:
+        create(served)
+        assert pair(served)[0] == 200
+        if not protect("+"):
+            pytest.skip("files cannot be made immutable here")
+        try:
+            fails_until_mended(served, lambda: protect("-"), "database")
+        finally:
+            protect("-")
+
+
+def test_a_postgresql_that_becomes_read_only_or_goes_away(postgresql: Cluster, tmp_path: Path) -> None:
+    address = postgresql.new_database()
+
+    def execute(setting: str) -> None:
+        with psycopg.connect(address, autocommit=True) as connection:
+            name = address.rsplit("/", 1)[1]
+            connection.execute(
+                f"ALTER DATABASE {name} SET default_transaction_read_only = {setting}".encode()
+            )
+            connection.execute(
+                b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                b" WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    with serving("--database", address, "--insecure", folder=tmp_path) as served:
+        create(served)
+        assert pair(served)[0] == 200
+        execute("on")
+        pair(served)
+        fails_until_mended(served, lambda: mend(address), "read-only")
+
+
+def mend(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        name = address.rsplit("/", 1)[1]
+        connection.execute(b"SET default_transaction_read_only = off")
+        connection.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only".encode())
+        connection.execute(
+            b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            b" WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def test_a_postgresql_that_is_away(tmp_path: Path) -> None:
+    with cluster() as running:
+        address = running.new_database()
+        with serving("--database", address, "--insecure", folder=tmp_path) as served:
+            create(served)
+            assert pair(served)[0] == 200
+            running.stop()
+            assert served.client.get("/ready").status_code == 503
+            fails_until_mended(served, running.start, "database")
+            assert served.client.get("/ready").status_code == 200
+
+
+def test_a_database_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    nowhere = "postgresql://nobody@127.0.0.1:1/nothing"
+    for options in (["serve", "--database", nowhere], ["serve", "--database", "mysql://x/y"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "clusterbandits", *options],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith("Error: ")
+        assert "Traceback" not in done.stderr
