@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from clusterbandits import testing as testing
     from clusterbandits.bounds import RegretBound as RegretBound, regret_bound as regret_bound
+    from clusterbandits.client import AsyncClient as AsyncClient, Client as Client
     from clusterbandits.clusters import Clusters as Clusters, WidthFit as WidthFit
     from clusterbandits.compiled import kernel as kernel
     from clusterbandits.distributions import (
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from clusterbandits.errors import (
         ClusterBanditsError as ClusterBanditsError,
         InvalidInputError as InvalidInputError,
+        ServiceError as ServiceError,
         SimulationInterrupted as SimulationInterrupted,
         UnreadableFileError as UnreadableFileError,
         UnwritableFileError as UnwritableFileError,
@@ -59,10 +61,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bounds": ("RegretBound", "regret_bound"),
+    "client": ("AsyncClient", "Client"),
     "clusters": ("Clusters", "WidthFit"),
     "errors": (
         "ClusterBanditsError",
         "InvalidInputError",
+        "ServiceError",
         "SimulationInterrupted",
         "UnreadableFileError",
         "UnwritableFileError",

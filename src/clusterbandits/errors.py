@@ -30,6 +30,17 @@ class UnwritableFileError(ClusterBanditsError):
     """A file or folder that cannot be written."""
 
 
+class ServiceError(ClusterBanditsError):
+    """The decision service refuses a request or does not answer; the message is its sentence.
+
+    ``code`` is the HTTP status, such as 404 or 409; None if there was no answer.
+    """
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class WidthWarning(UserWarning):
     """The rewards of a cluster contradict the width that was declared for it."""
 

@@ -188,3 +188,36 @@ def test_explored_decisions_are_uniform_and_marked(served: Served) -> None:
     assert abs(len(explored) - 500) < 4 * np.sqrt(250)
     for arm in "abcdef":
         assert abs(explored.count(arm) - len(explored) / 6) < 4 * np.sqrt(len(explored) * 5 / 36)
+
+
+def test_an_experiment_that_starts_from_a_history(served: Served) -> None:
+    rows = {
+        "arm": list("abcdef"),
+        "group": ["red"] * 3 + ["blue"] * 3,
+        "trials": [40, 50, 0, 60, 55, 45],
+        "successes": [4, 10, 0, 20, 22, 30],
+    }
+    past = cb.read_history(rows)
+    with cb.Client(served.url, served.key) as client:
+        name = f"decisions-{next(_numbers)}"
+        state = client.create_experiment(name, history=past, policy="kindred")
+        assert (state.decisions, state.pulls, state.total, state.regret) == (0, 0, 0, 0)
+        assert [(arm.pulls, arm.total) for arm in state.arms] == list(
+            zip(rows["trials"], rows["successes"], strict=True)
+        )
+        expected = cb.Kindred.from_history(past)
+        assert [group.width for group in state.groups] == list(expected.clusters.widths)
+        for number in range(40):
+            decision = client.decide(name)
+            assert decision.arm == expected.ask()
+            client.reward(decision, number % 2)
+            expected.tell(decision.arm, number % 2)
+        state = client.experiment(name)
+        assert (state.pulls, state.total) == (40, 20)
+        changed = client.change(name, policy="clus-ucb")
+        assert [arm.pulls for arm in changed.arms] == [arm.pulls for arm in state.arms]
+        assert changed.pulls == 40
+    wrong = {"history": {"x": {"pulls": 1, "total": 1}}}
+    create(served, 422, **wrong)
+    create(served, 422, history={"a": {"pulls": 1, "total": 2}})
+    create(served, 422, history={"a": {"pulls": 0, "total": 1}})

@@ -23,6 +23,8 @@ DatabaseUrl = Annotated[
         metavar="URL", help="Database instead of --data: postgresql://user@host/name or sqlite:///file."
     ),
 ]
+#: For commands behind ``serve``, whose own --data may also stand in front of them.
+OwnData = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Folder of the SQLite database.")]
 _FOLDER = Path("clusterbandits-data")
 
 serve_app = typer.Typer(
@@ -54,6 +56,7 @@ def serve(
     from clusterbandits.service.settings import ServiceSettings
 
     settings = ServiceSettings(_url(data, database), host, port, workers, insecure, rate)
+    _check_port(host, port)
     opened = _opened(data, database)
     with opened.connected() as connection:
         first = None if insecure or list_keys(connection) else add_key(connection, "first", ["admin"])
@@ -71,33 +74,37 @@ def serve(
 
 
 @serve_app.command()
-def check(context: typer.Context, json: Json = False) -> None:
+def check(
+    context: typer.Context, data: OwnData = None, database: DatabaseUrl = None, json: Json = False
+) -> None:
     """Check the configuration, the database and its schema."""
     _need_extra()
     from clusterbandits.service.upkeep import check as run
 
-    _report(run(_database(context)), as_json=json)
+    _report(run(_database(context, data, database)), as_json=json)
 
 
 @serve_app.command()
-def upgrade(context: typer.Context) -> None:
+def upgrade(context: typer.Context, data: OwnData = None, database: DatabaseUrl = None) -> None:
     """Bring the schema of the database to the version of this release."""
     _need_extra()
     from clusterbandits.service.database import newest_version
 
-    database = _database(context)
-    before = database.version()
-    database.upgrade()
+    opened = _database(context, data, database)
+    before = opened.version()
+    opened.upgrade()
     show(f"The schema is at version {newest_version()} (before: {before or 'none'}).")
 
 
 @serve_app.command()
-def rebuild(context: typer.Context, json: Json = False) -> None:
+def rebuild(
+    context: typer.Context, data: OwnData = None, database: DatabaseUrl = None, json: Json = False
+) -> None:
     """Rebuild all statistics from the log, compare them with the saved ones, and replace these."""
     _need_extra()
     from clusterbandits.service.upkeep import rebuild as run
 
-    _report(run(_database(context), lambda sentence: show(sentence, err=True)), as_json=json)
+    _report(run(_database(context, data, database), lambda sentence: show(sentence, err=True)), as_json=json)
 
 
 @serve_app.command()
@@ -112,6 +119,8 @@ def export(
         bool, typer.Option("--unrewarded", help="Also decisions without a reward.")
     ] = False,
     draws: Annotated[int, typer.Option(help="Draws per propensity.", min=10, max=100_000)] = 400,
+    data: OwnData = None,
+    database: DatabaseUrl = None,
 ) -> None:
     """Write decisions and rewards to a file, for replay and for other programs."""
     _need_extra()
@@ -121,7 +130,7 @@ def export(
 
     wanted = Wanted(0, propensities=propensities, unrewarded=unrewarded, draws=draws)
     with count_bar("events") as listener:
-        sentence = export_file(_database(context), experiment, out, wanted, listener)
+        sentence = export_file(_database(context, data, database), experiment, out, wanted, listener)
     show(f"Wrote {out}.")
     if sentence:
         show(sentence)
@@ -227,10 +236,31 @@ def _opened(data: Path, database: str | None) -> Database:
     return opened
 
 
-def _database(context: typer.Context) -> Database:
+def _database(context: typer.Context, data: Path | None, database: str | None) -> Database:
+    """Return the database of a command's options, or of those of ``serve`` in front of it."""
     from clusterbandits.service.database import Database
 
-    return Database(_url(*context.obj))
+    before: tuple[Path, str | None] = context.obj
+    if data is None and database is None:
+        data, database = before
+    return Database(_url(data or before[0], database))
+
+
+def _check_port(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on, before anything is printed."""
+    import socket
+
+    from clusterbandits.validate import Described, invalid
+
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(address)
+    except OSError as error:
+        reason = (error.strerror or "an error").lower()
+        allowed = "an address and a port that are free on this machine"
+        raise invalid("host or port", "serve", allowed, Described(f"{host}:{port} ({reason})")) from None
 
 
 def _report(found: tuple[list[str], dict[str, object]], *, as_json: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, StreamingResponse
@@ -39,7 +38,7 @@ from clusterbandits.service.plan import read_plan
 from clusterbandits.service.recent import Record
 from clusterbandits.service.refusals import RefusedError
 from clusterbandits.service.schema import Kind, events
-from clusterbandits.service.views import describe, explain, history
+from clusterbandits.service.views import as_json, describe, explain, history
 
 if TYPE_CHECKING:
     from clusterbandits.service.keys import Caller
@@ -66,7 +65,7 @@ _Id = Annotated[str, Path(max_length=40)]
 
 
 def _json(data: object, status: int = 200) -> Response:
-    return Response(orjson.dumps(data), status, media_type="application/json")
+    return Response(as_json(data), status, media_type="application/json")
 
 
 def _caller(request: Request, role: str, experiment: str | None = None) -> Caller:

@@ -23,6 +23,7 @@ from clusterbandits.service.database import Database
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.guard import Guard
 from clusterbandits.service.keys import KeyRing
+from clusterbandits.service.messages import FORMS
 from clusterbandits.service.metrics import Metrics
 from clusterbandits.service.operations import Read
 from clusterbandits.service.refusals import RefusedError
@@ -35,6 +36,20 @@ if TYPE_CHECKING:
 
 _PAGE = str(files("clusterbandits.service") / "page")
 _SENTENCE = 300
+#: What Pydantic says in words of its own.
+_REASONS = {
+    "missing": "it is missing",
+    "extra_forbidden": "it is not known",
+    "string_pattern_mismatch": "it has characters that are not allowed there",
+    "json_invalid": "it is not JSON",
+    "model_attributes_type": "it must be a JSON object, sent with 'Content-Type: application/json'",
+}
+#: What is said instead of FastAPI's own words; it refuses a body with 400 that Python cannot read as JSON.
+_FAILURES = {
+    400: "The body is not JSON that can be read: wrong encoding, too deep, or numbers of too many digits.",
+    404: "There is nothing at this address.",
+    405: "This address does not allow that method.",
+}
 
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
@@ -46,7 +61,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        # What is imported stays: without it, the collector of garbage has little to look through, and pauses less.
+        # What is imported stays for good: the collector of garbage need not look through it again and pause.
         gc.collect()
         gc.freeze()
         app.state.writer = Writer(Engine(database, ring), metrics)
@@ -85,14 +100,15 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
-        sentence = shortened(escaped(f"{place}: {first['msg']}"), _SENTENCE)
+        inside = () if first["type"] == "json_invalid" else first["loc"]
+        place = ".".join(str(part) for part in inside if part not in {"body", *FORMS}) or "body"
+        reason = _REASONS.get(first["type"], first["msg"].removeprefix("Value error, "))
+        sentence = shortened(escaped(f"The field '{place}' is not valid: {reason}"), _SENTENCE)
         return JSONResponse({"detail": f"{sentence}."}, 422)
 
     @app.exception_handler(HTTPException)
     async def failed(_request: Request, error: HTTPException) -> Response:
-        named = {404: "There is nothing at this address.", 405: "This address does not allow that method."}
-        sentence = named.get(error.status_code, str(error.detail))
+        sentence = _FAILURES.get(error.status_code, str(error.detail))
         status = 422 if error.status_code == 400 else error.status_code
         return JSONResponse({"detail": sentence}, status, headers=error.headers)
 

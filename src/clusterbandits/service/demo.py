@@ -48,7 +48,7 @@ def demonstrate(port: int, rate: float, say: Callable[[str], None]) -> None:
         database.dispose()
         address = f"http://127.0.0.1:{port}"
         say(f"Open {address} in a browser. Each of {rate:g} simulated travellers per second takes a flight:")
-        say("a decision is an airline and an airport, the reward is 1 if the flight is on time. Ctrl-C ends it.")
+        say("a decision is an airline and an airport, the reward is 1 for a flight on time. Ctrl-C ends it.")
         visitors = threading.Thread(target=_visit, args=[address, rate, over], daemon=True)
         visitors.start()
         try:

@@ -46,7 +46,7 @@ class Experiment:
         #: As it was created, to recognise a repeated request.
         self.first_plan = self.plan = read_plan(body["plan"])
         self.state = RUNNING
-        self.policy: Policy = self.plan.make_policy()
+        self.policy: Policy = self.plan.begin_policy()
         self.numbers = {label: number for number, label in enumerate(self.arms)}
         self.decisions: NDArray[np.int64] = np.zeros(len(self.arms), dtype=np.int64)
         self.late = self.defaulted = self.cancelled = 0

@@ -33,6 +33,8 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
+#: What the metrics call a request that was not complete when its connection was closed.
+_GONE = 499
 #: Buckets that are full again are forgotten when there are so many.
 _MOST_BUCKETS = 10_000
 
@@ -59,6 +61,8 @@ class Guard:
             await self._app(scope, receive, answer.send)
         except RefusedError as refusal:
             await answer.refuse(refusal.code, str(refusal))
+        except _GoneError:
+            answer.status = _GONE
         except Exception:
             _logger.exception("a request failed: %s %s", scope["method"], scope["path"])
             await answer.refuse(500, "The service failed to answer; the failure is in its log.")
@@ -115,6 +119,10 @@ class Rates:
         self._buckets[key] = left - 1, now
 
 
+class _GoneError(Exception):
+    """The client closed the connection before its request was complete; the part that came is not served."""
+
+
 async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> Receive:
     """Read the body of a request, and return how the application receives it."""
     length = headers.get(b"content-length", b"0")
@@ -125,7 +133,7 @@ async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> Rec
             raise RefusedError(413, f"A request may have at most {most} bytes.")
         message = await receive()
         if message["type"] != "http.request":
-            break
+            raise _GoneError
         parts.append(message.get("body", b""))
         size, more = sum(map(len, parts)), message.get("more_body", False)
     whole: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from clusterbandits.service.refusals import RefusedError
+from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.schema import keys
 from clusterbandits.validate import Described, invalid
 
@@ -123,7 +123,7 @@ class KeyRing:
     """The keys that are valid now, as they were at the last refresh. Threads may share it."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[str, Caller]] = {}
+        self._known: dict[str, tuple[str, Caller]] | None = None
 
     def refresh(self, connection: Connection) -> None:
         """Read all keys again."""
@@ -143,6 +143,8 @@ class KeyRing:
 
     def find(self, given: str) -> Caller | None:
         """Return whose key this is, None if it is nobody's."""
+        if self._known is None:
+            raise UnavailableError("The service is starting; try again in a second.")
         parts = _KEY.fullmatch(given)
         if parts is None:
             return None

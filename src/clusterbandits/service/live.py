@@ -6,13 +6,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from starlette.responses import StreamingResponse
 
 from clusterbandits.service.experiment import ARCHIVED
 from clusterbandits.service.operations import Read, experiment_called
 from clusterbandits.service.refusals import RefusedError
-from clusterbandits.service.views import describe, listed
+from clusterbandits.service.views import as_json, describe, listed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -34,7 +33,7 @@ def listing(engine: Engine, caller: Caller, archived: bool) -> dict[str, Any]:
 
 def list_of(engine: Engine, caller: Caller) -> tuple[int, bytes]:
     """Return the position in the log and the list of experiments as JSON."""
-    return engine.seq, orjson.dumps(listing(engine, caller, False))
+    return engine.seq, as_json(listing(engine, caller, False))
 
 
 def state_of(engine: Engine, name: str) -> tuple[int, bytes]:
@@ -42,7 +41,7 @@ def state_of(engine: Engine, name: str) -> tuple[int, bytes]:
     one = experiment_called(engine, name)
     known = engine.described.get(name)
     if known is None or known[0] != one.seq:
-        known = engine.described[name] = one.seq, orjson.dumps(describe(one))
+        known = engine.described[name] = one.seq, as_json(describe(one))
     return known
 
 
@@ -56,7 +55,7 @@ def stream(request: Request, view: Callable[[Engine], tuple[int, bytes]]) -> Str
             try:
                 position, body = await writer.submit(Read(view))
             except RefusedError as refusal:
-                yield b"event: unavailable\ndata: %b\n\n" % orjson.dumps({"detail": str(refusal)})
+                yield b"event: unavailable\ndata: %b\n\n" % as_json({"detail": str(refusal)})
                 return
             if position != seen:
                 yield b"event: state\nid: %d\ndata: %b\n\n" % (position, body)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+import orjson
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    field_validator,
+)
 
 from clusterbandits.service.plan import LONGEST_LABEL
 
@@ -19,10 +28,23 @@ Key = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PL
 Id = Annotated[str, StringConstraints(max_length=40)]
 Value = Annotated[float, Field(allow_inf_nan=False)]
 Width = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+#: The two forms of widths; errors are about the form that was given.
+FORMS = ("by group", "of all groups")
+Widths = Annotated[
+    Annotated[dict[Label, Width | None], Tag(FORMS[0])] | Annotated[Width | None, Tag(FORMS[1])],
+    Discriminator(lambda given: FORMS[not isinstance(given, dict)]),
+]
 
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class PastRewards(_Request):
+    """What was tried of an arm before."""
+
+    pulls: Annotated[int, Field(ge=0, le=10**12)]
+    total: Value
 
 
 class NewExperiment(_Request):
@@ -31,7 +53,7 @@ class NewExperiment(_Request):
     name: Name
     #: Arms by group.
     groups: Annotated[dict[Label, Annotated[list[Label], Field(min_length=1)]], Field(min_length=1)]
-    widths: dict[Label, Width | None] | Width | None = None
+    widths: Widths = None
     policy: Annotated[str, StringConstraints(max_length=200)] = "auto"
     settings: dict[str, Any] = {}
     family: Annotated[str, StringConstraints(max_length=200)] = "bernoulli"
@@ -39,12 +61,14 @@ class NewExperiment(_Request):
     default_reward: Value | None = None
     combine: Literal["first", "last", "sum"] = "first"
     explore: Annotated[float, Field(ge=0, le=1)] = 0.0
+    #: What was tried of arms before, from which the policy starts.
+    history: dict[Label, PastRewards] = {}
 
 
 class ExperimentChange(_Request):
     """Settings to change; those left out stay."""
 
-    widths: dict[Label, Width | None] | Width | None = None
+    widths: Widths = None
     policy: Annotated[str, StringConstraints(max_length=200)] = "auto"
     settings: dict[str, Any] = {}
     window: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
@@ -78,8 +102,11 @@ class DecisionRequest(_Request):
     def _check_note(cls, note: dict[str, Any] | None) -> dict[str, Any] | None:
         try:
             size = len(json.dumps(note, allow_nan=False, ensure_ascii=False).encode())
-        except (ValueError, RecursionError):
-            raise ValueError("must be JSON without NaN, Infinity, or halves of surrogate pairs") from None
+            # As answers contain it: the encoder limits whole numbers to 64 bits, and depth.
+            orjson.dumps({"decisions": [{"note": note}]})
+        except (ValueError, TypeError, RecursionError):
+            allowed = "JSON without NaN, Infinity, halves of surrogate pairs, or whole numbers beyond 64 bits"
+            raise ValueError(f"must be {allowed}, and at most 200 levels deep") from None
         if size > _LONGEST_NOTE:
             raise ValueError(f"must have at most {_LONGEST_NOTE} bytes")
         return note
@@ -150,7 +177,7 @@ class RewardResults(BaseModel):
 
 
 class Arm(BaseModel):
-    """The state of an arm; ``low`` and ``high`` are 95 % confidence bounds of its mean."""
+    """The state of an arm, its history included; ``low`` and ``high`` bound its mean with 95 % confidence."""
 
     arm: str
     group: str

@@ -239,7 +239,7 @@ class Reward(Write):
         one = batch.engine.by_number[record.decision.experiment]
         self.caller.check_scope(one.name)
         value = one.policy.family.read_total(self.value, 1, "reward")
-        repeated = self._repeats(record, value)
+        repeated = self._repeats(record, value, first_counts=one.plan.combine == "first")
         if record.decision.expires_at is not None and batch.now > record.decision.expires_at:
             self._refuse_late(batch, one, record, value, repeated)
         if repeated is not None:
@@ -260,10 +260,10 @@ class Reward(Write):
             return
         raise RefusedError(410, f"The window of decision {self.id!r} has closed; the reward is not learned.")
 
-    def _repeats(self, record: Record, value: float) -> Event | None:
-        """Return the reward that this one repeats."""
+    def _repeats(self, record: Record, value: float, *, first_counts: bool) -> Event | None:
+        """Return the reward that this one repeats; where only the first counts, keys do not matter."""
         for told in record.told:
-            if (told.key or "") == self.idempotency and told.value == value:
+            if told.value == value and (first_counts or (told.key or "") == self.idempotency):
                 return told
         return None
 

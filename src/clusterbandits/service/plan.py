@@ -12,11 +12,13 @@ from clusterbandits.families import as_family
 from clusterbandits.policies import POLICIES, Policy, policy
 from clusterbandits.policies.policy import AUTO, DEFAULT
 from clusterbandits.policies.registry import split_spec
-from clusterbandits.validate import between, choice, invalid
+from clusterbandits.validate import between, choice, invalid, whole
 from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from clusterbandits.families import Family
 
 #: How several rewards of one decision combine.
 COMBINE = ("first", "last", "sum")
@@ -44,13 +46,24 @@ class Plan:
     combine: str
     #: The share of decisions that are drawn uniformly.
     explore: float
+    #: What was tried before, by arm: the number of pulls, and their total.
+    history: dict[str, list[float]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
 
+    def begin_policy(self) -> Policy:
+        """Return the policy with what was tried before, as ``Policy.from_history`` makes it."""
+        made = self.make_policy()
+        if not self.history:
+            return made
+        rows = [(arm, int(pulls), total) for arm, (pulls, total) in self.history.items() if pulls]
+        past = _Past(made.family, made.clusters, rows)
+        return type(made).from_history(past, made.clusters.widths, **self.settings)
+
     def make_policy(self, clusters: Clusters | None = None) -> Policy:
-        """Return the policy before its first round, for the arms of the plan or for more."""
+        """Return the policy before its first round and without a history, for these arms or for more."""
         widths = [math.inf if width is None else width for width in self.widths.values()]
         if clusters is None:
             known = Clusters(self.groups, widths)
@@ -63,11 +76,13 @@ class Plan:
 
     def warm_up(self) -> None:
         """Compile what the policy needs, which may take a minute on a new machine; nobody else must wait."""
-        self.make_policy().ask(2)
+        self.begin_policy().ask(2)
 
     def changed(self, changes: Mapping[str, Any]) -> Plan:
         """Return the plan with other settings; a new policy begins with default settings of its own."""
         given = dict(changes)
+        if isinstance(given.get("widths"), dict):
+            given["widths"] = {**self.widths, **given["widths"]}
         if "policy" in given and "settings" not in given:
             given["settings"] = {}
         return read_plan({**self.to_dict(), **given})
@@ -95,8 +110,9 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
         default_reward=data["default_reward"],
         combine=choice("combine", "experiment", data["combine"], COMBINE),
         explore=between("explore", "experiment", data["explore"], 0, 1),
+        history=_history(data.get("history") or {}),
     )
-    made = plan.make_policy()
+    made = plan.begin_policy()
     if plan.default_reward is not None:
         value = made.family.read_total(plan.default_reward, 1, "default_reward")
         plan = replace(plan, default_reward=value)
@@ -104,6 +120,35 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
         raise invalid("settings", "experiment", f"given with a horizon for policy {made.name!r}", settings)
     # What the text of the policy says becomes part of its settings, so that equal plans are equal data.
     return replace(plan, policy=made.name, settings=dict(made.settings))
+
+
+@dataclass(frozen=True)
+class _Past:
+    """A history as policies take it up."""
+
+    family: Family
+    known: Clusters
+    rows: list[tuple[str, int, float]]
+
+    def clusters(self, widths: object = None) -> Clusters:
+        """Return the groups; their widths are declared, not taken from the history."""
+        del widths
+        return self.known
+
+    def told(self) -> list[tuple[str, int, float]]:
+        """Return arms, pulls and totals."""
+        return self.rows
+
+
+def _history(given: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Return pulls and totals by arm; that the arms exist and the totals are possible is checked later."""
+    found: dict[str, list[float]] = {}
+    for arm, told in given.items():
+        pulls, total = (told["pulls"], told["total"]) if isinstance(told, dict) else told
+        found[arm] = [whole("history", "experiment", pulls, least=0), float(total)]
+        if not pulls and total:
+            raise invalid("history", "experiment", "a total of 0 for an arm without pulls", total)
+    return found
 
 
 def check_label(label: object) -> str:

@@ -99,8 +99,12 @@ class Recent:
                     self._note_key(decision)
 
     def _take_in(self, found: Iterable[Event]) -> None:
+        """Take in events of single decisions; others with the same keys may be missing."""
         for event in found:
-            self.add(event)
+            if event.kind == Kind.DECISION:
+                self._records[event.seq] = Record(event)
+            elif event.decision in self._records:
+                self._records[event.decision].add(event)
 
     def shrink(self) -> None:
         """Forget the decisions that were taken in first."""

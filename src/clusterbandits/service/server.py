@@ -66,6 +66,8 @@ def serve(settings: ServiceSettings) -> None:
         uvicorn.run(
             "clusterbandits.service.app:create_app",
             factory=True,
+            http="clusterbandits.service.protocol:Protocol",
+            ws="none",
             host=settings.host,
             port=settings.port,
             workers=settings.workers if settings.workers > 1 else None,

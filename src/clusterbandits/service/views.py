@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 
 if TYPE_CHECKING:
     from clusterbandits.policies import Policy
@@ -14,6 +16,16 @@ if TYPE_CHECKING:
 #: The confidence of intervals, each by itself.
 _CONFIDENCE = 0.95
 _MOST_ARMS_SHOWN = 20
+#: How often a policy that draws is asked for the chances of its arms.
+_DRAWS = 200
+
+
+def as_json(data: object) -> bytes:
+    """Return JSON. Whole numbers beyond 64 bits, which seeds may be, are left to the slower encoder."""
+    try:
+        return orjson.dumps(data)
+    except TypeError:
+        return json.dumps(data).encode()
 
 
 def describe(one: Experiment) -> dict[str, Any]:
@@ -21,7 +33,7 @@ def describe(one: Experiment) -> dict[str, Any]:
     plan, policy = one.plan, one.policy
     pulls, totals = np.array(list(policy.pulls.values())), np.array(list(policy.totals.values()))
     means, low, high = _intervals(policy, pulls, totals)
-    decided, learned, total = int(one.decisions.sum()), int(pulls.sum()), float(totals.sum())
+    decided, (learned, total) = int(one.decisions.sum()), own_rewards(one)
     waiting, retired = policy.awaited, set(policy.retired)
     alarms = [
         {
@@ -51,7 +63,7 @@ def describe(one: Experiment) -> dict[str, Any]:
         }
         for k, (label, group) in enumerate(zip(one.arms, groups, strict=True))
     ]
-    best = _best(means, [label in retired for label in one.arms])
+    best = best_arm(low, [label in retired for label in one.arms])
     return {
         **summary(one),
         "settings": plan.settings,
@@ -76,7 +88,7 @@ def describe(one: Experiment) -> dict[str, Any]:
 
 def summary(one: Experiment) -> dict[str, Any]:
     """Return what a list of experiments shows of each."""
-    learned, total = sum(one.policy.pulls.values()), math.fsum(one.policy.totals.values())
+    learned, total = own_rewards(one)
     return {
         "name": one.name,
         "state": one.state,
@@ -86,6 +98,14 @@ def summary(one: Experiment) -> dict[str, Any]:
         "pulls": learned,
         "mean": total / learned if learned else None,
     }
+
+
+def own_rewards(one: Experiment) -> tuple[int, float]:
+    """Return the rewards that the experiment has learned and their total, without its history."""
+    before = list(one.plan.history.values())
+    learned = sum(one.policy.pulls.values()) - sum(int(pulls) for pulls, _ in before)
+    total = math.fsum([*one.policy.totals.values(), *(-total for _, total in before)])
+    return learned, total
 
 
 def listed(one: Experiment) -> dict[str, Any]:
@@ -99,22 +119,27 @@ def listed(one: Experiment) -> dict[str, Any]:
 
 
 def history(one: Experiment) -> dict[str, Any]:
-    """Return counts over time, of groups and of the arms that were chosen most."""
+    """Return counts over time, of groups and of the arms that were chosen most.
+
+    Regret is estimated with what is known now of the best arm, at every moment.
+    """
     counts = one.series.padded(len(one.arms))
-    decisions, pulls, totals = counts[:, 0], counts[:, 1], counts[:, 2]
-    means = np.divide(totals, pulls, out=np.full_like(totals, -math.inf), where=pulls > 0)
-    learned, total = pulls.sum(axis=1), totals.sum(axis=1)
-    best = means.max(axis=1, initial=-math.inf)
-    regret = np.where(learned > 0, learned * np.where(learned > 0, best, 0.0) - total, 0.0)
+    before = list(one.plan.history.values())
+    decisions = counts[:, 0]
+    learned = counts[:, 1].sum(axis=1) - sum(pulls for pulls, _ in before)
+    total = counts[:, 2].sum(axis=1) - sum(total for _, total in before)
+    pulls, totals = (np.array(list(told.values())) for told in (one.policy.pulls, one.policy.totals))
+    means, low, _ = _intervals(one.policy, pulls, totals)
+    best = best_arm(low, [label in one.policy.retired for label in one.arms])
     shown = np.argsort(-one.decisions, kind="stable")[:_MOST_ARMS_SHOWN]
     return {
         "at": one.series.at,
-        "decisions": decisions.sum(axis=1).tolist(),
-        "pulls": learned.tolist(),
+        "decisions": _whole(decisions.sum(axis=1)),
+        "pulls": _whole(learned),
         "total": total.tolist(),
-        "regret": regret.tolist(),
-        "groups": {name: decisions[:, part].sum(axis=1).tolist() for name, part in _members(one)},
-        "arms": {one.arms[k]: decisions[:, k].tolist() for k in shown},
+        "regret": [0.0] * len(total) if best is None else (learned * means[best] - total).tolist(),
+        "groups": {name: _whole(decisions[:, part].sum(axis=1)) for name, part in _members(one)},
+        "arms": {one.arms[k]: _whole(decisions[:, k]) for k in shown},
     }
 
 
@@ -130,8 +155,9 @@ def _intervals(policy: Policy, pulls: Any, totals: Any) -> tuple[Any, Any, Any]:
     return means, low, high
 
 
-def _best(means: Any, retired: list[bool]) -> int | None:
-    candidates = np.where(np.isnan(means) | np.array(retired), -math.inf, means)
+def best_arm(low: Any, retired: list[bool]) -> int | None:
+    """Return the arm with the largest lower confidence bound: one lucky reward does not make the best."""
+    candidates = np.where(np.isnan(low) | np.array(retired), -math.inf, low)
     return int(np.argmax(candidates)) if np.isfinite(candidates).any() else None
 
 
@@ -156,12 +182,17 @@ def _group(one: Experiment, name: str, part: Any, pulls: Any, totals: Any, decid
     }
 
 
+def _whole(values: Any) -> list[int]:
+    found: list[int] = values.astype(np.int64).tolist()
+    return found
+
+
 def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
 def explain(one: Experiment) -> dict[str, Any]:
-    """Return what the policy knows and compares."""
+    """Return what the policy knows and compares, and how likely it is to choose each arm next."""
     found = one.policy.explain()
     return {
         "round": found.round,
@@ -179,5 +210,6 @@ def explain(one: Experiment) -> dict[str, Any]:
             }
             for arm in found.arms
         ],
+        "chances": one.policy.chances(_DRAWS),
         "text": str(found),
     }

@@ -49,14 +49,20 @@ def code(advice: Advice, table: str | None = None) -> str:
     source = "table" if table is None else repr(table)
     family = "" if advice.history.family == Bernoulli() else f", family={advice.history.family.spec!r}"
     lines = ["import clusterbandits as cb", "", f"history = cb.read_history({source}{family})"]
-    widths = ""
+    widths = named = ""
     if kind.uses_widths and advice.confidence != CONFIDENCE:
         lines += ["widths = {", *(f"    {name!r}: {width!r}," for name, width in advice.widths.items()), "}"]
-        widths = ", widths"
+        widths, named = ", widths", ", widths=widths"
     lines += [
         f"policy = cb.{kind.__name__}.from_history(history{widths})",
         "arm = policy.ask()  # the arm to show",
         "policy.tell(arm, reward)  # what it paid, when that is known",
+        "",
+        "# Or as a service: 'clusterbandits serve' prints its address and a key.",
+        'client = cb.Client("http://127.0.0.1:8000", key)',
+        f'client.create_experiment("mine", history=history, policy="{kind.name}"{named})',
+        'decision = client.decide("mine")',
+        "client.reward(decision, reward)",
     ]
     return "\n".join(lines)
 

@@ -34,6 +34,8 @@ function grouped(state) {
   });
 }
 
+const mostChosen = (all) => all.reduce((a, b) => (b.decisions > a.decisions ? b : a));
+
 function armRow() {
   const name = h("span", { class: "name" });
   const mark = h("span", { class: "mark" });
@@ -176,7 +178,7 @@ export function armsChart(colours) {
     const groups = grouped(state);
     const best = state.arms.find((arm) => arm.arm === state.best && arm.mean !== null) ?? null;
     order(groups, rule, best);
-    if (!few && best && !opened.size) opened.set(best.group, true);
+    if (!few && !opened.size && state.decisions) opened.set(mostChosen(state.groups).group, true);
     const span = armSpan(state.arms) ?? [0, 1];
     axis = steadyAxis(axis, ...span, 5);
     const texts = tickLabels(axis.ticks, axis.step);

@@ -41,7 +41,7 @@ function headline() {
     say(tiles.regret.hint, "against the best arm so far");
     const best = state.arms.find((arm) => arm.arm === state.best);
     sayName(tiles.best.value, best ? best.arm : "–");
-    say(tiles.best.hint, best && best.mean !== null ? `mean ${real(best.mean)}` : "");
+    say(tiles.best.hint, best && best.mean !== null ? `mean ${real(best.mean)} of ${plural(best.pulls, "reward")}` : "");
   };
   return { node, update };
 }

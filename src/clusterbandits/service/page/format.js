@@ -44,9 +44,15 @@ export function sum(x) {
   return Number.isInteger(x) ? count(x) : real(x);
 }
 
-/** Return an interval: 0.100 to 0.200, or (1.00 to 2.00)×10⁻⁶. */
+/** Return an interval with as many decimals as its width deserves: 0.100 to 0.250, or (1.00 to 2.50)×10⁻⁶. */
 export function interval(low, high) {
   if (low === null || high === null) return NONE;
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (size >= 1e-3 && size < 1e7 && high > low) {
+    const fraction = Math.min(Math.max(2 - Math.floor(Math.log10(high - low)), 0), 8);
+    const style = { minimumFractionDigits: fraction, maximumFractionDigits: fraction };
+    return [low, high].map((x) => signed(x.toLocaleString("en", style))).join(" to ");
+  }
   const [from, to] = [real(low, 3), real(high, 3)];
   const power = from.indexOf("×");
   const shared = power > 0 && to.endsWith(from.slice(power));

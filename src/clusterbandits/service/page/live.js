@@ -6,7 +6,7 @@ const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 // The service sends a ping every 15 seconds.
 const SILENCE = 40_000;
-// A page that nobody sees gives its connection up after this time: browsers allow six per server, for all tabs together.
+// A hidden page closes its connection after this time: browsers allow six per server, shared by all tabs.
 const UNSEEN = 10_000;
 // These answers do not change by asking again.
 const FINAL = new Set([401, 403, 404]);
@@ -108,7 +108,7 @@ function seen(signal) {
 
 /**
  * Follow `path` until the returned function is called: its JSON now, then the state in every event of `livePath`.
- * `onStatus` receives "connecting", "live" or "lost"; `onRefused` receives errors that retrying cannot mend.
+ * `onStatus` receives "connecting", "live" or "lost"; `onRefused` receives errors that do not go away by retrying.
  */
 export function follow(path, livePath, { onState, onStatus, onRefused }) {
   const ended = new AbortController();

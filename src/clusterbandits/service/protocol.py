@@ -1,0 +1,56 @@
+"""HTTP itself: the head of a request has a size limit, and what is not HTTP is refused with one sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+_MOST_BYTES = 65_536
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin with the head of the first request."""
+        super().connection_made(transport)
+        self._in_head, self._bytes = True, 0
+
+    def data_received(self, data: bytes) -> None:
+        """Refuse a head that does not end; it would be kept in memory."""
+        super().data_received(data)
+        if self._in_head and not self.transport.is_closing():
+            self._bytes += len(data)
+            if self._bytes > _MOST_BYTES:
+                self._refuse(f"The head of a request may have at most {_MOST_BYTES} bytes.")
+
+    def on_message_begin(self) -> None:
+        """Note that a request begins."""
+        super().on_message_begin()
+        self._in_head, self._bytes = True, 0
+
+    def on_headers_complete(self) -> None:
+        """Note that the head of a request is complete."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP."""
+        del msg
+        self._refuse("This is not a valid HTTP request.")
+
+    def _refuse(self, sentence: str) -> None:
+        body = json.dumps({"detail": sentence}).encode()
+        head = [
+            b"HTTP/1.1 400 Bad Request",
+            b"content-type: application/json",
+            b"content-length: %d" % len(body),
+            b"connection: close",
+        ]
+        self.transport.write(b"\r\n".join([*head, b"", body]))
+        self.transport.close()

@@ -1,0 +1,297 @@
+"""The engine: workers that follow the log agree to the last bit, and whatever fails leaves no trace."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from clusterbandits.policies import POLICIES
+from clusterbandits.service import log, recent, snapshots
+from clusterbandits.service.database import Database
+from clusterbandits.service.engine import Engine
+from clusterbandits.service.keys import ANYBODY, KeyRing
+from clusterbandits.service.operations import Change, Create, Decide, Read, Reward, Write
+from clusterbandits.service.refusals import RefusedError, UnavailableError
+from clusterbandits.service.upkeep import check, rebuild
+
+GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
+PLAN: dict[str, Any] = {
+    "name": "ads",
+    "groups": GROUPS,
+    "widths": 0.2,
+    "policy": "auto",
+    "settings": {},
+    "family": "bernoulli",
+    "window": None,
+    "default_reward": None,
+    "combine": "first",
+    "explore": 0.0,
+}
+
+
+def engine_on(database: Database) -> Engine:
+    return Engine(database, KeyRing())
+
+
+@pytest.fixture
+def engine(database: Database) -> Iterator[Engine]:
+    made = engine_on(database)
+    yield made
+    made.close()
+
+
+def perform(engine: Engine, operation: Any) -> Any:
+    (outcome,) = engine.perform([operation])
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def create(engine: Engine, **settings: Any) -> None:
+    perform(engine, Create({**PLAN, **settings}, ANYBODY))
+
+
+def decide(engine: Engine, **settings: Any) -> list[dict[str, Any]]:
+    known: dict[str, Any] = {"available": None, "count": 1, "idempotency": None, "note": None}
+    found: list[dict[str, Any]] = perform(engine, Decide("ads", **{**known, **settings}))
+    return found
+
+
+def reward(engine: Engine, decision: str, value: float, key: str = "") -> Any:
+    return perform(engine, Reward(decision, value, key, ANYBODY))
+
+
+def described(engine: Engine, *, policy: bool = True) -> Any:
+    """Return all that an engine has in memory of the experiment."""
+    one = perform(engine, Read(lambda engine: engine.experiments["ads"]))
+    return {**one.to_dict(), **({} if policy else {"policy": None})}
+
+
+def traffic(engines: list[Engine], rounds: int, seed: int = 1) -> None:
+    """Let engines decide and reward in turns, some rewards later or never, with changes in between."""
+    chance, waiting = random.Random(seed), []
+    for number in range(rounds):
+        one = chance.choice(engines)
+        available = chance.sample(["a", "b", "d", "e", "f"], 3) if chance.random() < 0.2 else None
+        waiting += [(found["id"], found["arm"]) for found in decide(one, available=available)]
+        if chance.random() < 0.8:
+            decision, arm = waiting.pop(chance.randrange(len(waiting)))
+            reward(chance.choice(engines), decision, float(chance.random() < 0.1 + 0.1 * "abcdef".find(arm)))
+        if number == rounds // 2:
+            perform(one, Change("ads", "arm retired", {"arm": "c"}, ANYBODY))
+            perform(one, Change("ads", "arm added", {"arm": "g", "group": "blue"}, ANYBODY))
+
+
+@pytest.mark.parametrize("policy", [name for name in POLICIES if name != "kl-ucb++"])
+def test_workers_agree_to_the_last_bit(database: Database, policy: str) -> None:
+    engines = [engine_on(database) for _ in range(2)]
+    create(engines[0], policy=policy, explore=0.1)
+    traffic(engines, 40)
+    states = [described(one) for one in engines]
+    assert states[0] == states[1]
+    late = engine_on(database)
+    assert described(late) == states[0]
+    for one in (*engines, late):
+        one.close()
+    # Now there are snapshots.
+    saved = engine_on(database)
+    assert described(saved) == states[0]
+    assert decide(saved)[0]["arm"] in set("abdefg")
+    saved.close()
+
+
+def test_one_worker_and_two_make_the_same_decisions(database: Database) -> None:
+    single, pair = engine_on(database), [engine_on(database), engine_on(database)]
+    chosen = []
+    for name, engines in (("ads", [single]), ("two", pair)):
+        create(engines[0], name=name)
+        arms = []
+        for number in range(60):
+            operation = Decide(name, None, 1, None, None)
+            (one,) = perform(engines[number % len(engines)], operation)
+            reward(engines[(number + 1) % len(engines)], one["id"], float(number % 3 == 0))
+            arms.append(one["arm"])
+        chosen.append(arms)
+    assert chosen[0] == chosen[1]
+    for engine in (single, *pair):
+        engine.close()
+
+
+def test_a_start_from_a_snapshot_reads_only_what_came_after(
+    database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(engine)
+    traffic([engine], 50)
+    engine.close()
+    second = engine_on(database)
+    traffic([second], 7, seed=2)
+    expected = described(second)
+    read: list[int] = []
+
+    def counted(*arguments: Any) -> Iterator[log.Event]:
+        for event in original(*arguments):
+            read.append(event.seq)
+            yield event
+
+    original = log.read_of
+    monkeypatch.setattr("clusterbandits.service.log.read_of", counted)
+    third = engine_on(database)
+    assert described(third) == expected
+    assert 0 < len(read) < 20
+    second.close()
+    third.close()
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", "{}", '{"format": 99}', '{"format": 1}'])
+def test_a_snapshot_that_cannot_be_used_is_not(database: Database, engine: Engine, body: str) -> None:
+    create(engine)
+    traffic([engine], 30)
+    expected = described(engine)
+    engine.close()
+    with database.connected() as connection:
+        connection.execute(text("UPDATE snapshots SET body = :body WHERE experiment > 0"), {"body": body})
+    again = engine_on(database)
+    assert described(again) == expected
+    again.close()
+
+
+def test_snapshots_are_made_as_the_log_grows(
+    database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clusterbandits.service.engine._EVENTS_PER_SNAPSHOT", 50)
+    create(engine)
+    for _ in range(20):
+        decide(engine, count=10)
+        engine.saver.finish()
+    with database.connected() as connection:
+        saved, _ = snapshots.read(connection)
+    (body,) = saved.values()
+    assert '"seq": ' in body
+    (created,) = _created(database)
+    assert snapshots.restore(created, body).seq > 100
+
+
+def _created(database: Database) -> list[log.Event]:
+    with database.connected() as connection:
+        return log.created(connection)
+
+
+def test_statistics_that_were_tampered_with_are_rebuilt(database: Database, engine: Engine) -> None:
+    create(engine)
+    traffic([engine], 30)
+    expected = described(engine)
+    engine.close()
+    _, found = rebuild(database, lambda _: None)
+    assert found["ok"]
+    with database.connected() as connection:
+        broken = "REPLACE(body, '\"counts\": [0,', '\"counts\": [7,')"
+        connection.execute(text(f"UPDATE snapshots SET body = {broken}"))
+    sentences, found = rebuild(database, lambda _: None)
+    assert not found["ok"]
+    assert "DIFFERENT" in sentences[0]
+    assert rebuild(database, lambda _: None)[1]["ok"]
+    again = engine_on(database)
+    assert described(again) == expected
+    again.close()
+
+
+def test_a_failed_commit_leaves_nothing_behind(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(engine)
+    (one,) = decide(engine)
+    before = described(engine)
+
+    def fail(*_: object) -> None:
+        raise OperationalError("COMMIT", {}, Exception("the disk is full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("clusterbandits.service.log.end_turn", fail)
+        for operation in (Decide("ads", None, 3, "key", None), Reward(one["id"], 1.0, "", ANYBODY)):
+            with pytest.raises(UnavailableError, match="the disk is full"):
+                perform(engine, operation)
+    assert described(engine) == before
+    reward(engine, one["id"], 1.0)
+    assert engine.experiments["ads"].policy.rounds == 1
+
+
+class _Faulty(Write):
+    def run(self, batch: Any) -> None:
+        batch.engine.experiments["ads"].policy.expect("a")
+        raise ValueError("a mistake in the program")
+
+
+def test_a_request_that_fails_does_not_harm_the_others(engine: Engine) -> None:
+    create(engine)
+    operations: list[Any] = [Decide("ads", None, 1, str(number), None) for number in range(4)]
+    operations.insert(2, _Faulty())
+    outcomes = engine.perform(operations)
+    assert isinstance(outcomes[2], ValueError)
+    del outcomes[2]
+    assert all(len(outcome) == 1 for outcome in outcomes)
+    assert sum(engine.experiments["ads"].policy.awaited.values()) == 4
+    assert described(engine)["decisions"] == engine.experiments["ads"].decisions.tolist()
+
+
+def test_old_decisions_and_keys_are_found_in_the_log(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "_MOST", 5)
+    create(engine)
+    first = decide(engine, count=4, idempotency="first")
+    for number in range(10):
+        decide(engine, idempotency=str(number))
+    assert decide(engine, count=4, idempotency="first") == first
+    for one in first:
+        assert reward(engine, one["id"], 1.0)["status"] == "counted"
+    for _ in range(10):
+        decide(engine)
+    assert reward(engine, first[0]["id"], 1.0)["status"] == "repeated"
+    with pytest.raises(RefusedError, match="another reward"):
+        reward(engine, first[0]["id"], 0.0)
+    assert decide(engine, idempotency="first") == first
+
+
+def test_many_windows_that_close_at_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterbandits.service.engine._SWEPT_AT_ONCE", 50)
+    create(engine, window=0.2, default_reward=0.0)
+    found = decide(engine, count=180) + decide(engine, count=30)
+    reward(engine, found[7]["id"], 1.0)
+    time.sleep(0.4)
+    for _ in range(10):
+        engine.tick()
+    one = engine.experiments["ads"]
+    assert (one.defaulted, sum(one.policy.pulls.values()), one.policy.awaited) == (209, 210, {})
+    assert sum(one.policy.totals.values()) == 1.0
+
+
+def test_windows_close_while_no_worker_runs(database: Database, engine: Engine) -> None:
+    create(engine, window=0.2)
+    decide(engine, count=5)
+    engine.close()
+    time.sleep(0.3)
+    again = engine_on(database)
+    again.tick()
+    assert again.experiments["ads"].cancelled == 5
+    again.close()
+
+
+def test_the_log_has_no_gaps(database: Database, engine: Engine) -> None:
+    create(engine)
+    traffic([engine], 20)
+    sentences, data = check(database)
+    assert data["ok"]
+    assert data["events"] == engine.seq
+    with database.connected() as connection:
+        connection.execute(text("DELETE FROM events WHERE seq = 7"))
+    sentences, data = check(database)
+    assert not data["ok"]
+    assert "gaps" in sentences[-1]
+
+
+def test_an_empty_database_is_told_apart(address: str) -> None:
+    sentences, data = check(Database(address))
+    assert not data["ok"]
+    assert "upgrade" in sentences[0]
