@@ -11,17 +11,23 @@ from starlette.responses import FileResponse, StreamingResponse
 
 from clusterbandits.service import export, live, log
 from clusterbandits.service.messages import (
+    Changes,
     Counted,
     DecisionRequest,
     Decisions,
+    DecisionState,
     ExperimentChange,
     Experiments,
     ExperimentState,
+    Explanation,
+    History,
     KnownArm,
     NewArm,
     NewExperiment,
     NewReward,
     NewRewards,
+    OwnKey,
+    PastDecisions,
     Problem,
     RewardResults,
 )
@@ -43,7 +49,7 @@ from clusterbandits.service.views import as_json, describe, explain, history
 if TYPE_CHECKING:
     from clusterbandits.service.keys import Caller
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
+PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": Problem, "description": sentence}
     for code, sentence in (
         (401, "No valid API key."),
@@ -56,10 +62,24 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         (503, "The database is not available; try again."),
     )
 }
+_REPEATED: dict[int | str, dict[str, Any]] = {
+    200: {"model": ExperimentState, "description": "There is this experiment already."}
+}
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+}
+_FILES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in ("text/csv", "application/vnd.apache.parquet")
+        }
+    }
+}
 _LATE: dict[int | str, dict[str, Any]] = {
     410: {"model": Problem, "description": "The window has closed; the reward is recorded but not learned."}
 }
-routes = APIRouter(prefix="/v1", responses=_PROBLEMS)
+routes = APIRouter(prefix="/v1", responses=PROBLEMS)
 _Name = Annotated[str, Path(max_length=64)]
 _Id = Annotated[str, Path(max_length=40)]
 
@@ -78,7 +98,13 @@ async def _submit(request: Request, operation: Any) -> Any:
     return await request.app.state.writer.submit(operation)
 
 
-@routes.post("/experiments", status_code=201, response_model=ExperimentState, tags=["experiments"])
+@routes.post(
+    "/experiments",
+    status_code=201,
+    response_model=ExperimentState,
+    responses=_REPEATED,
+    tags=["experiments"],
+)
 async def create_experiment(body: NewExperiment, request: Request) -> Response:
     """Create an experiment. Repeating the same request is a success (200)."""
     caller = _caller(request, "admin", body.name)
@@ -172,7 +198,7 @@ async def reward_many(body: NewRewards, request: Request) -> Response:
     return _json({"results": await _submit(request, Rewards(rewards))})
 
 
-@routes.get("/decisions/{id}", tags=["decisions"])
+@routes.get("/decisions/{id}", response_model=DecisionState, tags=["decisions"])
 async def read_decision(id: _Id, request: Request) -> Response:  # noqa: A002
     """Read a decision and its rewards."""
     caller, place = _caller(request, "read"), log.read_id(id)
@@ -197,7 +223,7 @@ async def read_decision(id: _Id, request: Request) -> Response:  # noqa: A002
     return _json({**_shown(one, record), "experiment": one.name, "rewards": told})
 
 
-@routes.get("/experiments/{name}/decisions", tags=["decisions"])
+@routes.get("/experiments/{name}/decisions", response_model=PastDecisions, tags=["decisions"])
 async def recent_decisions(
     name: _Name, request: Request, limit: Annotated[int, Query(ge=1, le=1000)] = 50
 ) -> Response:
@@ -213,7 +239,7 @@ async def recent_decisions(
     return _json({"decisions": [_shown(one, records[seq]) for seq in sorted(records, reverse=True)]})
 
 
-@routes.get("/experiments/{name}/changes", tags=["experiments"])
+@routes.get("/experiments/{name}/changes", response_model=Changes, tags=["experiments"])
 async def read_changes(name: _Name, request: Request) -> Response:
     """Read who changed the experiment, when and how."""
     _caller(request, "read", name)
@@ -224,21 +250,21 @@ async def read_changes(name: _Name, request: Request) -> Response:
     return _json({"changes": [_changed(event) for event in found]})
 
 
-@routes.get("/experiments/{name}/history", tags=["experiments"])
+@routes.get("/experiments/{name}/history", response_model=History, tags=["experiments"])
 async def read_history(name: _Name, request: Request) -> Response:
     """Read counts over time."""
     _caller(request, "read", name)
     return _json(await _submit(request, Read(lambda engine: history(experiment_called(engine, name)))))
 
 
-@routes.get("/experiments/{name}/explain", tags=["experiments"])
+@routes.get("/experiments/{name}/explain", response_model=Explanation, tags=["experiments"])
 async def explain_experiment(name: _Name, request: Request) -> Response:
     """Read why arms are chosen or not: what the policy knows and compares."""
     _caller(request, "read", name)
     return _json(await _submit(request, Read(lambda engine: explain(experiment_called(engine, name)))))
 
 
-@routes.get("/experiments/{name}/export", tags=["experiments"])
+@routes.get("/experiments/{name}/export", response_class=FileResponse, responses=_FILES, tags=["experiments"])
 async def export_experiment(
     name: _Name,
     request: Request,
@@ -259,7 +285,7 @@ async def export_experiment(
     return FileResponse(file.path, media_type=kind, filename=f"{name}.{format}", background=file.removal())
 
 
-@routes.get("/experiments/{name}/live", tags=["live"])
+@routes.get("/experiments/{name}/live", response_class=StreamingResponse, responses=_EVENTS, tags=["live"])
 async def follow_experiment(name: _Name, request: Request) -> StreamingResponse:
     """Follow the state of an experiment, as server-sent events."""
     _caller(request, "read", name)
@@ -267,14 +293,14 @@ async def follow_experiment(name: _Name, request: Request) -> StreamingResponse:
     return live.stream(request, lambda engine: live.state_of(engine, name))
 
 
-@routes.get("/live", tags=["live"])
+@routes.get("/live", response_class=StreamingResponse, responses=_EVENTS, tags=["live"])
 async def follow_experiments(request: Request) -> StreamingResponse:
     """Follow the list of experiments, as server-sent events."""
     caller = _caller(request, "read")
     return live.stream(request, lambda engine: live.list_of(engine, caller))
 
 
-@routes.get("/me", tags=["keys"])
+@routes.get("/me", response_model=OwnKey, tags=["keys"])
 async def read_own_key(request: Request) -> Response:
     """Read the name, the roles and the scope of the key that is used."""
     caller: Caller = request.scope["caller"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -14,11 +13,12 @@ from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import FileResponse, JSONResponse
+from starlette.routing import compile_path
 from starlette.staticfiles import StaticFiles
 
 from clusterbandits import __version__
 from clusterbandits.errors import ClusterBanditsError
-from clusterbandits.service.api import routes
+from clusterbandits.service.api import PROBLEMS, routes
 from clusterbandits.service.database import Database
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.guard import Guard
@@ -61,9 +61,6 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        # What is imported stays for good: the collector of garbage need not look through it again and pause.
-        gc.collect()
-        gc.freeze()
         app.state.writer = Writer(Engine(database, ring), metrics)
         app.state.writer.start()
         try:
@@ -107,25 +104,39 @@ def _add_errors(app: FastAPI) -> None:
         return JSONResponse({"detail": f"{sentence}."}, 422)
 
     @app.exception_handler(HTTPException)
-    async def failed(_request: Request, error: HTTPException) -> Response:
+    async def failed(request: Request, error: HTTPException) -> Response:
         sentence = _FAILURES.get(error.status_code, str(error.detail))
         status = 422 if error.status_code == 400 else error.status_code
-        return JSONResponse({"detail": sentence}, status, headers=error.headers)
+        headers = _allowed(app, request.url.path) if status == 405 else None
+        return JSONResponse({"detail": sentence}, status, headers=headers or error.headers)
+
+
+def _allowed(app: FastAPI, path: str) -> dict[str, str] | None:
+    """Return the header with all methods of an address; Starlette names those of one of its routes."""
+    for template, methods in app.openapi()["paths"].items():
+        if compile_path(template)[0].match(path):
+            return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
+    return None
 
 
 def _add_operations(app: FastAPI) -> None:
-    @app.get("/health", tags=["operations"])
+    unprotected: dict[str, Any] = {"security": []}
+
+    @app.get("/health", tags=["operations"], openapi_extra=unprotected)
     async def health() -> dict[str, str]:
         """Tell that the process answers."""
         return {"status": "ok", "version": __version__}
 
-    @app.get("/ready", tags=["operations"], responses={503: {"description": "Not ready."}})
+    @app.get("/ready", tags=["operations"], openapi_extra=unprotected, responses={503: PROBLEMS[503]})
     async def ready(request: Request) -> dict[str, Any]:
         """Tell whether decisions can be made: the database answers, and the log was read."""
         position = await request.app.state.writer.submit(Read(lambda engine: engine.seq))
         return {"status": "ready", "seq": position}
 
-    @app.get("/metrics", tags=["operations"])
+    answers: dict[int | str, dict[str, Any]] = {code: PROBLEMS[code] for code in (401, 403, 429, 503)}
+    answers[200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+
+    @app.get("/metrics", tags=["operations"], response_class=Response, responses=answers)
     def metrics(request: Request) -> Response:
         """Return numbers for Prometheus."""
         request.scope["caller"].check("read")

@@ -82,6 +82,7 @@ class Engine:
         self._connection: Connection | None = None
         self._keys_read = self._swept_at = -1e9
         self.saver = snapshots.Saver()
+        self._lost = False
         self._forget()
 
     def _forget(self) -> None:
@@ -89,8 +90,9 @@ class Engine:
         self.experiments: dict[str, Experiment] = {}
         self.by_number: dict[int, Experiment] = {}
         self.recent = Recent()
-        #: The state of experiments as JSON, with the position of its last event.
+        #: The state of experiments as JSON, and their rows in a list, with the position of the last event.
         self.described: dict[str, tuple[int, bytes]] = {}
+        self.listed: dict[str, tuple[int, dict[str, Any]]] = {}
         self.seq, self.last_at, self.swept, self.loaded = 0, 0.0, 0.0, False
         self.saver.forget()
         if self._connection is not None:
@@ -118,7 +120,7 @@ class Engine:
             with translated():
                 return self._perform(operations)
         except UnavailableError as error:
-            self._forget()
+            self._lose(error)
             return [UnavailableError(str(error)) for _ in operations]
         except Exception as error:
             self._forget()
@@ -164,8 +166,14 @@ class Engine:
                 self._swept_at = -1e9
                 self.perform([_NOTHING])
         except UnavailableError as error:
+            self._lose(error)
+
+    def _lose(self, error: UnavailableError) -> None:
+        """Begin again after the database failed; say so once, not at every attempt."""
+        if not self._lost:
             _logger.warning("%s", error)
-            self._forget()
+        self._lost = True
+        self._forget()
 
     def close(self) -> None:
         """Save all experiments and give the connection back."""
@@ -202,6 +210,9 @@ class Engine:
                     self.saver.count(one.number)
                 self.take_up(one)
         self.seq, self.loaded = until, True
+        if self._lost:
+            _logger.info("the database is available again")
+        self._lost = False
         self.ring.refresh(connection)
 
     def _follow(self, connection: Connection) -> None:

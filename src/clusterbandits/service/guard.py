@@ -32,6 +32,8 @@ _HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+#: Methods that are counted by name: a request may have any other.
+_METHODS = {"GET", "HEAD", "POST", "PATCH"}
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 #: What the metrics call a request that was not complete when its connection was closed.
 _GONE = 499
@@ -68,7 +70,8 @@ class Guard:
             await answer.refuse(500, "The service failed to answer; the failure is in its log.")
         finally:
             route = getattr(scope.get("route"), "path", "other")
-            self._metrics.request(route, scope["method"], answer.status, time.perf_counter() - began)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.request(route, method, answer.status, time.perf_counter() - began)
 
     def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller | None:
         """Return who sends the request; None where that does not matter."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from clusterbandits.service.engine import Engine
+    from clusterbandits.service.experiment import Experiment
     from clusterbandits.service.keys import Caller
 
 #: Seconds between two looks, and between two signs of life.
@@ -28,7 +29,15 @@ _LOOK_SECONDS, _PING_SECONDS = 0.5, 15.0
 def listing(engine: Engine, caller: Caller, archived: bool) -> dict[str, Any]:
     """Return the experiments that a caller may see."""
     shown = (one for one in engine.experiments.values() if archived or one.state != ARCHIVED)
-    return {"experiments": [listed(one) for one in shown if caller.sees(one.name)]}
+    return {"experiments": [_row(engine, one) for one in shown if caller.sees(one.name)]}
+
+
+def _row(engine: Engine, one: Experiment) -> dict[str, Any]:
+    """Return the row of an experiment, made once for all readers."""
+    known = engine.listed.get(one.name)
+    if known is None or known[0] != one.seq:
+        known = engine.listed[one.name] = one.seq, listed(one)
+    return known[1]
 
 
 def list_of(engine: Engine, caller: Caller) -> tuple[int, bytes]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -28,6 +29,10 @@ Key = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PL
 Id = Annotated[str, StringConstraints(max_length=40)]
 Value = Annotated[float, Field(allow_inf_nan=False)]
 Width = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+#: JSON has no whole numbers of its own: 2.0 is one, as it is in the description.
+_WHOLE = BeforeValidator(
+    lambda given: int(given) if isinstance(given, float) and given.is_integer() else given
+)
 #: The two forms of widths; errors are about the form that was given.
 FORMS = ("by group", "of all groups")
 Widths = Annotated[
@@ -43,7 +48,7 @@ class _Request(BaseModel):
 class PastRewards(_Request):
     """What was tried of an arm before."""
 
-    pulls: Annotated[int, Field(ge=0, le=10**12)]
+    pulls: Annotated[int, Field(ge=0, le=10**12), _WHOLE]
     total: Value
 
 
@@ -93,7 +98,7 @@ class DecisionRequest(_Request):
     """How many decisions are needed, and from which arms."""
 
     available: list[Label] | None = None
-    count: Annotated[int, Field(ge=1, le=MOST_AT_ONCE)] = 1
+    count: Annotated[int, Field(ge=1, le=MOST_AT_ONCE), _WHOLE] = 1
     key: Key | None = None
     note: dict[str, Any] | None = None
 
@@ -129,6 +134,15 @@ class NewRewards(_Request):
     """Rewards of many decisions."""
 
     rewards: Annotated[list[NewRewardOf], Field(max_length=MOST_AT_ONCE)]
+
+
+class OwnKey(BaseModel):
+    """The key that is used; ``experiments`` is null where it is for all."""
+
+    name: str
+    roles: list[str]
+    experiments: list[str] | None
+    insecure: bool
 
 
 class Problem(BaseModel):
@@ -174,6 +188,89 @@ class RewardResults(BaseModel):
     """What became of many rewards, in their order."""
 
     results: list[RewardResult]
+
+
+class ReceivedReward(BaseModel):
+    """A reward of a decision, late ones included."""
+
+    at: float
+    value: float
+    key: str | None
+    status: Literal["counted", "late"]
+
+
+class PastDecision(Decision):
+    """A decision, and what became of it."""
+
+    at: float
+    status: Literal["open", "rewarded", "defaulted", "cancelled"]
+    value: float | None
+    explored: bool
+    note: dict[str, Any] | None
+
+
+class PastDecisions(BaseModel):
+    """Decisions, newest first."""
+
+    decisions: list[PastDecision]
+
+
+class DecisionState(PastDecision):
+    """A decision, what became of it, and all of its rewards."""
+
+    experiment: str
+    rewards: list[ReceivedReward]
+
+
+class PastChange(BaseModel):
+    """A change of an experiment: who made it, when and how."""
+
+    seq: int
+    at: float
+    who: str | None
+    change: str
+    body: dict[str, Any]
+
+
+class Changes(BaseModel):
+    """All changes of an experiment, oldest first."""
+
+    changes: list[PastChange]
+
+
+class History(BaseModel):
+    """Counts at moments ``at``; those of groups and arms are decisions so far."""
+
+    at: list[float]
+    decisions: list[int]
+    pulls: list[int]
+    total: list[float]
+    regret: list[float]
+    groups: dict[str, list[int]]
+    arms: dict[str, list[int]]
+
+
+class ExplainedArm(BaseModel):
+    """What the policy knows of an arm; the arm with the largest ``score`` is chosen."""
+
+    arm: str
+    group: str
+    pulls: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    score: float | None
+
+
+class Explanation(BaseModel):
+    """What the policy compares; ``chances`` are the probabilities of the next choice."""
+
+    round: int
+    policy: str
+    threshold: float | None
+    arms: list[ExplainedArm]
+    chances: dict[str, float]
+    text: str
 
 
 class Arm(BaseModel):

@@ -55,9 +55,18 @@ class Metrics:
             )
         }
 
+        #: The numbers of every route, method and status, which take long to look up.
+        self._by_answer: dict[tuple[str, str, int], Histogram] = {}
+        #: The position of every experiment when its numbers were last noted.
+        self._noted: dict[str, int] = {}
+
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request."""
-        self._requests.labels(route, method, str(status)).observe(seconds)
+        answer = route, method, status
+        known = self._by_answer.get(answer)
+        if known is None:
+            known = self._by_answer[answer] = self._requests.labels(route, method, str(status))
+        known.observe(seconds)
 
     def batch(self, requests: int, seconds: float) -> None:
         """Count a batch."""
@@ -67,7 +76,10 @@ class Metrics:
     def observe(self, engine: Engine) -> None:
         """Note how the experiments stand."""
         self._position.set(engine.seq)
-        for name, one in list(engine.experiments.items()):
+        for name, one in engine.experiments.items():
+            if self._noted.get(name) == one.seq:
+                continue
+            self._noted[name] = one.seq
             values = (
                 int(one.decisions.sum()),
                 sum(one.policy.pulls.values()),

@@ -44,6 +44,9 @@ class Protocol(HttpToolsProtocol):
         del msg
         self._refuse("This is not a valid HTTP request.")
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: a request to change the protocol is served as an ordinary one."""
+
     def _refuse(self, sentence: str) -> None:
         body = json.dumps({"detail": sentence}).encode()
         head = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import queue
 import threading
 import time
@@ -67,6 +68,9 @@ class Writer:
             if time.monotonic() - ticked >= _TICK_SECONDS:
                 self._engine.tick()
                 self._metrics.observe(self._engine)
+                if ticked < 0:
+                    # What was loaded stays: the collector of garbage need not look through it and pause.
+                    gc.freeze()
                 ticked = time.monotonic()
 
     def _take(self) -> list[_Request]:
