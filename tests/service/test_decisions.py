@@ -190,8 +190,22 @@ def test_explored_decisions_are_uniform_and_marked(served: Served) -> None:
         assert abs(explored.count(arm) - len(explored) / 6) < 4 * np.sqrt(len(explored) * 5 / 36)
 
 
+@pytest.mark.parametrize("confidence", [0.95, 0.9])
+def test_advice_can_be_followed_as_a_service(served: Served, confidence: float) -> None:
+    rows = {"arm": list("abc"), "group": ["red", "red", "blue"], "trials": [90] * 3, "successes": [9, 30, 20]}
+    advice = cb.advise(rows, horizon=1000, worlds=2, confidence=confidence)
+    lines = advice.service_code().replace("http://127.0.0.1:8000", served.url)
+    lines = lines.replace('"mine"', f'"decisions-{next(_numbers)}"')
+    known: dict[str, Any] = {"table": rows, "reward": 1, "key": served.key}
+    exec(f"{advice.code()}\n{lines}", known)
+    with known["client"]:
+        state = known["client"].experiment(known["client"].decision(known["decision"].id).experiment)
+    assert {group.group: group.width for group in state.groups} == advice.widths
+    assert (state.policy, state.pulls) == (advice.recommended, 1)
+
+
 def test_an_experiment_that_starts_from_a_history(served: Served) -> None:
-    rows = {
+    rows: dict[str, Any] = {
         "arm": list("abcdef"),
         "group": ["red"] * 3 + ["blue"] * 3,
         "trials": [40, 50, 0, 60, 55, 45],

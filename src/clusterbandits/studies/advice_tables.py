@@ -23,19 +23,23 @@ if TYPE_CHECKING:
 
 _SHOWN_GROUPS = 40
 _SHOWN_NAMES = 8
+_SERVED = "Or as a service ('clusterbandits serve' prints its address and a key):"
 
 
 def text(advice: Advice, table: str | None = None) -> str:
     """Return the recommendation, both tables, and the code that starts the policy."""
     tables = [candidate_table(advice).text(), group_table(advice).text()]
-    return "\n\n".join([recommendation(advice), *tables, f"Start it with:\n\n{code(advice, table)}"])
+    started = ["Start it with:", code(advice, table), _SERVED, service_code(advice)]
+    return "\n\n".join([recommendation(advice), *tables, *started])
 
 
 def html(advice: Advice) -> str:
     """Return the same for a notebook."""
     head = html_paragraph(recommendation(advice))
     tables = f"{candidate_table(advice).html()}{group_table(advice).html()}"
-    return f"{head}{tables}{html_paragraph('Start it with:')}<pre>{escape(code(advice))}</pre>"
+    parts = (("Start it with:", code(advice)), (_SERVED, service_code(advice)))
+    started = "".join(f"{html_paragraph(sentence)}<pre>{escape(lines)}</pre>" for sentence, lines in parts)
+    return f"{head}{tables}{started}"
 
 
 def recommendation(advice: Advice) -> str:
@@ -49,22 +53,38 @@ def code(advice: Advice, table: str | None = None) -> str:
     source = "table" if table is None else repr(table)
     family = "" if advice.history.family == Bernoulli() else f", family={advice.history.family.spec!r}"
     lines = ["import clusterbandits as cb", "", f"history = cb.read_history({source}{family})"]
-    widths = named = ""
-    if kind.uses_widths and advice.confidence != CONFIDENCE:
+    widths = ""
+    if _needs_widths(advice):
         lines += ["widths = {", *(f"    {name!r}: {width!r}," for name, width in advice.widths.items()), "}"]
-        widths, named = ", widths", ", widths=widths"
+        widths = ", widths"
     lines += [
         f"policy = cb.{kind.__name__}.from_history(history{widths})",
         "arm = policy.ask()  # the arm to show",
         "policy.tell(arm, reward)  # what it paid, when that is known",
-        "",
-        "# Or as a service: 'clusterbandits serve' prints its address and a key.",
+    ]
+    return "\n".join(lines)
+
+
+def service_code(advice: Advice) -> str:
+    """Return Python code, to follow ``code``, that starts the recommended policy as a service."""
+    widths = ["    widths=widths,"] if _needs_widths(advice) else []
+    lines = [
         'client = cb.Client("http://127.0.0.1:8000", key)',
-        f'client.create_experiment("mine", history=history, policy="{kind.name}"{named})',
+        "client.create_experiment(",
+        '    "mine",',
+        "    history=history,",
+        *widths,
+        f'    policy="{advice.recommended}",',
+        ")",
         'decision = client.decide("mine")',
         "client.reward(decision, reward)",
     ]
     return "\n".join(lines)
+
+
+def _needs_widths(advice: Advice) -> bool:
+    """Tell whether widths have to be given, since they are not those that a history has by default."""
+    return POLICIES[advice.recommended].uses_widths and advice.confidence != CONFIDENCE
 
 
 def group_table(advice: Advice) -> Table:

@@ -85,6 +85,10 @@ class Advice:
         """
         return advice_tables.code(self, table)
 
+    def service_code(self) -> str:
+        """Return Python code, to follow that of ``code``, that starts the policy as a service."""
+        return advice_tables.service_code(self)
+
     def table(self) -> Table:
         """Return a row for every group."""
         return advice_tables.group_table(self)
@@ -103,6 +107,7 @@ class Advice:
             "recommended": self.recommended,
             "reason": self.reason,
             "code": self.code(table),
+            "service_code": self.service_code(),
             "widths": dict(self.widths),
             "confidence": self.confidence,
             "horizon": self.settings.horizon,
