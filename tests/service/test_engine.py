@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event as events, text
 from sqlalchemy.exc import OperationalError
 
+from clusterbandits.errors import InvalidInputError
 from clusterbandits.policies import POLICIES
 from clusterbandits.service import log, recent, snapshots
 from clusterbandits.service.database import Database
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.keys import ANYBODY, KeyRing
+from clusterbandits.service.metrics import Metrics
 from clusterbandits.service.operations import Change, Create, Decide, Read, Reward, Write
 from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.upkeep import check, rebuild
+from clusterbandits.service.writer import Writer
 
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
 PLAN: dict[str, Any] = {
@@ -292,6 +296,131 @@ def test_the_log_has_no_gaps(database: Database, engine: Engine) -> None:
 
 
 def test_an_empty_database_is_told_apart(address: str) -> None:
-    sentences, data = check(Database(address))
+    database = Database(address)
+    sentences, data = check(database)
+    database.dispose()
     assert not data["ok"]
     assert "upgrade" in sentences[0]
+
+
+def test_made_up_ids_do_not_change_what_is_known(engine: Engine) -> None:
+    create(engine, combine="last", family="gaussian")
+    (one,) = decide(engine)
+    for value in (1.0, 5.0):
+        reward(engine, one["id"], value)
+    for position in range(1, 9):
+        with pytest.raises(RefusedError):
+            reward(engine, f"{position:x}-00000000", 1.0)
+    assert reward(engine, one["id"], 5.0)["value"] == 5.0
+    assert reward(engine, one["id"], 6.0)["value"] == 6.0
+    assert sum(engine.experiments["ads"].policy.totals.values()) == 6.0
+
+
+def test_a_clock_that_is_put_back(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = [3600.0]
+    begin = log.begin_turn
+
+    def later(*arguments: Any) -> Any:
+        now, missed = begin(*arguments)
+        return now + ahead[0], missed
+
+    monkeypatch.setattr("clusterbandits.service.log.begin_turn", later)
+    monkeypatch.setattr("clusterbandits.service.engine._SWEEP_SECONDS", 0.0)
+    first = engine_on(database)
+    create(first, window=1.0, combine="last", family="gaussian")
+    ahead[0] = 0.0
+    (one,) = decide(first)
+    ahead[0] = 7200.0
+    perform(first, Change("ads", "resumed", {}, ANYBODY))
+    assert first.experiments["ads"].cancelled == 1
+    first.close()
+    ahead[0] = 0.0
+    second = engine_on(database)
+    for value in (1.0, 6.0):
+        with pytest.raises(RefusedError, match="closed"):
+            reward(second, one["id"], value)
+    assert second.experiments["ads"].late == 2
+    assert sum(second.experiments["ads"].policy.pulls.values()) == 0
+    found = decide(second, count=3)
+    ahead[0] = 10_800.0
+    perform(second, Change("ads", "resumed", {}, ANYBODY))
+    assert second.experiments["ads"].cancelled == 4
+    assert len(found) == 3
+    second.close()
+
+
+def test_values_of_one_decision_do_not_lose_digits(engine: Engine) -> None:
+    create(engine, combine="last", family="gaussian")
+    (one,) = decide(engine)
+    for value in (0.1, 0.3, 1e17, 0.5):
+        assert reward(engine, one["id"], value)["value"] == value
+
+
+def test_a_worker_that_only_follows_does_not_grow(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "_MOST", 50)
+    busy, idle = engine_on(database), engine_on(database)
+    create(busy, window=0.05)
+    for _ in range(20):
+        decide(busy, count=20)
+        idle.tick()
+    assert len(idle.recent._records) <= 70
+    time.sleep(0.2)
+    for _ in range(5):
+        busy.tick()
+        idle.tick()
+    assert idle.swept >= busy.last_at - 1e-6
+    busy.close()
+    idle.close()
+
+
+def test_a_snapshot_that_fails_costs_nothing(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterbandits.service.engine._EVENTS_PER_SNAPSHOT", 10)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OperationalError("INSERT", {}, Exception("the disk is full"))
+
+    monkeypatch.setattr("clusterbandits.service.snapshots.save", fail)
+    create(engine)
+    for _ in range(10):
+        assert len(decide(engine, count=7)) == 7
+        engine.saver.finish()
+    assert engine.experiments["ads"].decisions.sum() == 70
+
+
+def test_a_tick_that_fails_does_not_end_the_thread(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        writer = Writer(engine_on(database), Metrics())
+        writer.start()
+        await writer.submit(Create(PLAN, ANYBODY))
+        monkeypatch.setattr(Engine, "tick", lambda _: 1 / 0)
+        await asyncio.sleep(0.6)
+        assert writer.alive
+        assert len(await writer.submit(Decide("ads", None, 1, None, None))) == 1
+        await writer.stop()
+        assert not writer.alive
+
+    asyncio.run(run())
+
+
+def test_a_key_is_found_by_its_index(database: Database) -> None:
+    with database.connected() as connection:
+        if not database.is_sqlite:
+            pytest.skip("PostgreSQL plans by what is in the table")
+        statements: list[str] = []
+        events.listen(database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        log.with_keys(connection, 1, ["a", "b"])
+        log.created(connection)
+        for statement, index in zip(list(statements), ("events_by_key", "events_by_name"), strict=True):
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement.replace('?', '1')}").all()
+            assert index in str(plan)
+
+
+def test_a_database_of_a_later_release(database: Database) -> None:
+    with database.connected() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(InvalidInputError, match="later release"):
+        database.upgrade()

@@ -117,8 +117,8 @@ def test_propensities_match_how_often_arms_are_chosen() -> None:
         arm = policy.ask()
         policy.cancel(arm)
         counts[arm] += 1
-    for arm, chance in expected.items():
-        assert abs(counts[arm] / 20_000 - chance) < 4 * np.sqrt(2 * chance * (1 - chance) / 20_000) + 1e-9
+    for label, chance in expected.items():
+        assert abs(counts[label] / 20_000 - chance) < 4 * np.sqrt(2 * chance * (1 - chance) / 20_000) + 1e-9
 
 
 def test_replay_reads_a_served_log(database: Database, tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, StreamingResponse
 
 from clusterbandits.service import export, live, log
+from clusterbandits.service.experiment import Asked
 from clusterbandits.service.messages import (
     Changes,
     Counted,
@@ -44,7 +46,7 @@ from clusterbandits.service.plan import read_plan
 from clusterbandits.service.recent import Record
 from clusterbandits.service.refusals import RefusedError
 from clusterbandits.service.schema import Kind, events
-from clusterbandits.service.views import as_json, describe, explain, history
+from clusterbandits.service.views import as_json, explain, history
 
 if TYPE_CHECKING:
     from clusterbandits.service.keys import Caller
@@ -124,7 +126,8 @@ async def list_experiments(request: Request, archived: bool = False) -> Response
 async def read_experiment(name: _Name, request: Request) -> Response:
     """Read the state of an experiment: settings, counts, groups, arms, alarms."""
     _caller(request, "read", name)
-    return _json(await _submit(request, Read(lambda engine: describe(experiment_called(engine, name)))))
+    _, body = await _submit(request, Read(lambda engine: live.state_of(engine, name)))
+    return Response(body, media_type="application/json")
 
 
 @routes.patch("/experiments/{name}", response_model=ExperimentState, tags=["experiments"])
@@ -236,6 +239,8 @@ async def recent_decisions(
         return log.of_decisions(connection, [event.seq for event in newest])
 
     records = _records(await _rows(request, find))
+    # Arms may have been added since the experiment was looked at.
+    one = await _submit(request, Read(lambda engine: experiment_called(engine, name)))
     return _json({"decisions": [_shown(one, records[seq]) for seq in sorted(records, reverse=True)]})
 
 
@@ -280,9 +285,11 @@ async def export_experiment(
     _caller(request, "read", name)
     one = await _submit(request, Read(lambda engine: experiment_called(engine, name)))
     wanted = export.Wanted(one.number, format, propensities == "computed", unrewarded)
-    file = await run_in_threadpool(export.to_temporary_file, request.app.state.database, wanted)
+    path = await request.app.state.exports.make(wanted, request.is_disconnected)
     kind = "text/csv; charset=utf-8" if format == "csv" else "application/vnd.apache.parquet"
-    return FileResponse(file.path, media_type=kind, filename=f"{name}.{format}", background=file.removal())
+    return FileResponse(
+        path, media_type=kind, filename=f"{name}.{format}", background=BackgroundTask(path.unlink)
+    )
 
 
 @routes.get("/experiments/{name}/live", response_class=StreamingResponse, responses=_EVENTS, tags=["live"])
@@ -332,7 +339,7 @@ def _records(found: list[log.Event]) -> dict[int, Record]:
 
 def _shown(one: Any, record: Record) -> dict[str, Any]:
     decision = record.decision
-    body = json.loads(decision.body) if decision.body else {}
+    asked = Asked.of(decision)
     return {
         "id": decision.id,
         "arm": one.arms[decision.arm],
@@ -340,9 +347,9 @@ def _shown(one: Any, record: Record) -> dict[str, Any]:
         "at": decision.at,
         "expires_at": decision.expires_at,
         "status": record.status,
-        "value": record.value,
-        "explored": bool(body.get("explored")),
-        "note": body.get("note"),
+        "value": record.value(one.plan.combine),
+        "explored": asked.explored,
+        "note": asked.note,
     }
 
 

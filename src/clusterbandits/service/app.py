@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import tempfile
+import threading
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
@@ -21,18 +25,22 @@ from clusterbandits.errors import ClusterBanditsError
 from clusterbandits.service.api import PROBLEMS, routes
 from clusterbandits.service.database import Database
 from clusterbandits.service.engine import Engine
+from clusterbandits.service.export import Exports
 from clusterbandits.service.guard import Guard
 from clusterbandits.service.keys import KeyRing
+from clusterbandits.service.live import stopping
 from clusterbandits.service.messages import FORMS
 from clusterbandits.service.metrics import Metrics
 from clusterbandits.service.operations import Read
-from clusterbandits.service.refusals import RefusedError
+from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.settings import VARIABLE, ServiceSettings
 from clusterbandits.service.writer import Writer
 from clusterbandits.wording import escaped, shortened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from clusterbandits.service.keys import Caller
 
 _PAGE = str(files("clusterbandits.service") / "page")
 _SENTENCE = 300
@@ -63,11 +71,14 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.writer = Writer(Engine(database, ring), metrics)
         app.state.writer.start()
-        try:
-            yield
-        finally:
-            await app.state.writer.stop()
-            database.dispose()
+        _note_signals()
+        with tempfile.TemporaryDirectory(prefix="clusterbandits-exports-") as folder:
+            app.state.exports = Exports(database, Path(folder))
+            try:
+                yield
+            finally:
+                await app.state.writer.stop()
+                database.dispose()
 
     app = FastAPI(
         title="clusterbandits",
@@ -79,12 +90,28 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         middleware=[Middleware(Guard, ring=ring, metrics=metrics, settings=settings)],
     )
     app.state.settings, app.state.metrics, app.state.database = settings, metrics, database
+    app.state.ring = ring
     app.include_router(routes)
     _add_errors(app)
     _add_operations(app)
     _add_pages(app)
     _describe_keys(app)
     return app
+
+
+def _note_signals() -> None:
+    """Let streams and exports end when the process is told to stop: the server would wait for them."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before = signal.getsignal(number)
+
+        def stop(received: int, frame: Any, before: Any = before) -> None:
+            stopping.set()
+            if callable(before):
+                before(received, frame)
+
+        signal.signal(number, stop)
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -123,8 +150,10 @@ def _add_operations(app: FastAPI) -> None:
     unprotected: dict[str, Any] = {"security": []}
 
     @app.get("/health", tags=["operations"], openapi_extra=unprotected)
-    async def health() -> dict[str, str]:
-        """Tell that the process answers."""
+    async def health(request: Request) -> dict[str, str]:
+        """Tell that the process works, whether or not its database does."""
+        if not request.app.state.writer.alive:
+            raise UnavailableError("The thread that performs requests has ended; restart the service.")
         return {"status": "ok", "version": __version__}
 
     @app.get("/ready", tags=["operations"], openapi_extra=unprotected, responses={503: PROBLEMS[503]})
@@ -139,7 +168,10 @@ def _add_operations(app: FastAPI) -> None:
     @app.get("/metrics", tags=["operations"], response_class=Response, responses=answers)
     def metrics(request: Request) -> Response:
         """Return numbers for Prometheus."""
-        request.scope["caller"].check("read")
+        caller: Caller = request.scope["caller"]
+        caller.check("read")
+        if caller.experiments is not None:
+            raise RefusedError(403, "Metrics are of all experiments; this key is for some.")
         return Response(app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -10,10 +10,12 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from psycopg import Error as DriverError
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from clusterbandits.service.refusals import UnavailableError
 from clusterbandits.validate import Described, invalid
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-#: With PostgreSQL, all writers take this lock. Every statement behind it sees what was committed before.
-WAIT_FOR_TURN = "SELECT pg_advisory_xact_lock(7310001)"
+#: With PostgreSQL, all writers take a lock. Every statement behind it sees what was committed before.
+BEGIN_TURN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(7310001)"
 _BUSY_SECONDS = 30
 _CONNECT_SECONDS = 5
 _LOCK_SECONDS = 20
@@ -48,8 +50,16 @@ class Database:
         self.engine: Engine = create_engine(
             self.url, isolation_level="AUTOCOMMIT", **({} if self.is_sqlite else _POSTGRESQL)
         )
+        #: For the thread that writes, which keeps one connection: readers must not use it up.
+        self.writer: Engine = create_engine(
+            self.url,
+            isolation_level="AUTOCOMMIT",
+            poolclass=NullPool,
+            **({} if self.is_sqlite else {"connect_args": _POSTGRESQL["connect_args"]}),
+        )
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.writer, "connect", _prepare_sqlite)
 
     @contextlib.contextmanager
     def connected(self) -> Iterator[Connection]:
@@ -71,7 +81,7 @@ class Database:
     @contextlib.contextmanager
     def exclusive(self, connection: Connection) -> Iterator[None]:
         """Hold off all other writers; commit at the end, or undo all of it."""
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if self.is_sqlite else f"BEGIN; {WAIT_FOR_TURN}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if self.is_sqlite else BEGIN_TURN)
         try:
             yield
             connection.exec_driver_sql("COMMIT")
@@ -82,6 +92,7 @@ class Database:
     def dispose(self) -> None:
         """Close all connections that are not in use."""
         self.engine.dispose()
+        self.writer.dispose()
 
     def version(self) -> str | None:
         """Return the version of the schema in the database, None where there is none yet."""
@@ -92,7 +103,11 @@ class Database:
         """Bring the schema to the newest version; workers that start together do it once."""
         with self.connected() as connection, self.exclusive(connection), _configuration() as settings:
             settings.attributes["connection"] = connection
-            command.upgrade(settings, "head")
+            try:
+                command.upgrade(settings, "head")
+            except CommandError:
+                allowed = "of this release or an earlier one"
+                raise invalid("database", "serve", allowed, Described("one of a later release")) from None
 
     def check_version(self) -> None:
         """Refuse a database whose schema is not the newest."""
@@ -116,7 +131,7 @@ def translated() -> Iterator[None]:
     """Turn what the database cannot do into one sentence."""
     try:
         yield
-    except (DBAPIError, DriverError) as error:
+    except (SQLAlchemyError, DriverError) as error:
         # Rows are copied into PostgreSQL by its driver itself, whose errors come as they are.
         cause = error.orig if isinstance(error, DBAPIError) else error
         reason = " ".join(str(cause).split()).rstrip(".") or type(cause).__name__
@@ -136,6 +151,7 @@ _POSTGRESQL: dict[str, Any] = {
     "pool_pre_ping": True,
     "pool_size": 4,
     "max_overflow": 16,
+    "pool_timeout": 5,
     "connect_args": {
         "connect_timeout": _CONNECT_SECONDS,
         "options": f"-c lock_timeout={_LOCK_SECONDS}s",

@@ -83,9 +83,9 @@ class Engine:
         self._keys_read = self._swept_at = -1e9
         self.saver = snapshots.Saver()
         self._lost = False
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Begin again: what is in memory may differ from what was committed."""
         self.experiments: dict[str, Experiment] = {}
         self.by_number: dict[int, Experiment] = {}
@@ -110,7 +110,7 @@ class Engine:
 
     def moved_to(self, event: Event) -> None:
         """Note that an event was applied."""
-        self.seq, self.last_at = event.seq, event.at
+        self.seq, self.last_at = event.seq, max(self.last_at, event.at)
         self.recent.add(event)
         self.saver.count(event.experiment)
 
@@ -123,7 +123,7 @@ class Engine:
             self._lose(error)
             return [UnavailableError(str(error)) for _ in operations]
         except Exception as error:
-            self._forget()
+            self.forget()
             if len(operations) <= 1:
                 _logger.exception("a request failed")
                 return [error] * len(operations)
@@ -132,24 +132,44 @@ class Engine:
 
     def _perform(self, operations: Sequence[Operation]) -> list[Any]:
         connection = self._ready()
-        if not any(one.writes for one in operations):
+        if any(one.writes for one in operations):
+            outcomes = self._write(connection, operations)
+            self._save(connection)
+        else:
             self._follow(connection)
-            batch = Batch(self, self.last_at)
-            return [_outcome(one, batch) for one in operations]
+            outcomes = [None] * len(operations)
+        # Readers do not keep other writers waiting.
+        batch = Batch(self, self.last_at)
+        return [
+            outcome if one.writes else _outcome(one, batch)
+            for one, outcome in zip(operations, outcomes, strict=True)
+        ]
+
+    def _write(self, connection: Connection, operations: Sequence[Operation]) -> list[Any]:
+        """Perform the requests that may add to the log, in one transaction."""
         now, missed = log.begin_turn(connection, self.seq)
         self._take_in(missed)
         if missed:
             # There may be more than one page of them.
             self._follow(connection)
-        batch = Batch(self, max(now, self.last_at))
+        self.last_at = max(now, self.last_at)
+        batch = Batch(self, self.last_at)
         self._fetch(connection, operations)
-        outcomes = [_outcome(one, batch) for one in operations]
+        outcomes = [_outcome(one, batch) if one.writes else None for one in operations]
         self._sweep(connection, batch)
-        self.saver.write(connection, self.swept)
         log.end_turn(connection, batch.rows)
         self.recent.shrink()
-        self.saver.begin(self.by_number, _EVENTS_PER_SNAPSHOT)
         return outcomes
+
+    def _save(self, connection: Connection) -> None:
+        """Begin and finish snapshots; a failure costs nothing but a longer start of the next worker."""
+        self.saver.begin(self.by_number, _EVENTS_PER_SNAPSHOT)
+        if self.saver.waiting:
+            try:
+                with translated(), self.database.exclusive(connection):
+                    self.saver.write(connection, self.swept)
+            except ClusterBanditsError as error:
+                _logger.warning("a snapshot was not saved: %s", error)
 
     def tick(self) -> None:
         """Follow the log, look for windows that have closed, and read the keys, where it is time for it."""
@@ -161,10 +181,13 @@ class Engine:
                     self.ring.refresh(connection)
                     self._keys_read = time.monotonic()
                 now = max(time.time(), self.last_at)
-                waiting = self.saver.waiting or log.due(connection, self.swept, now, 1)
-            if waiting:
+                due = log.due(connection, self.swept, now, 1)
+            if due or self.saver.waiting:
                 self._swept_at = -1e9
                 self.perform([_NOTHING])
+            else:
+                # Whoever decides later does so at a later time.
+                self.swept = max(self.swept, self.last_at)
         except UnavailableError as error:
             self._lose(error)
 
@@ -173,7 +196,7 @@ class Engine:
         if not self._lost:
             _logger.warning("%s", error)
         self._lost = True
-        self._forget()
+        self.forget()
 
     def close(self) -> None:
         """Save all experiments and give the connection back."""
@@ -183,30 +206,30 @@ class Engine:
                 self._follow(connection)
                 self.saver.begin(self.by_number, 1)
                 self.saver.finish()
-                with self.database.exclusive(connection):
-                    self.saver.write(connection, self.swept)
+                self._save(connection)
         except ClusterBanditsError as error:
             _logger.warning("%s", error)
-        self._forget()
+        self.forget()
         self.saver.close()
 
     def _ready(self) -> Connection:
         """Return the connection; load the experiments first where that is not done."""
         if self._connection is None:
-            self._connection = self.database.engine.connect()
+            self._connection = self.database.writer.connect()
         if not self.loaded:
             self._load(self._connection)
         return self._connection
 
     def _load(self, connection: Connection) -> None:
         saved, self.swept = snapshots.read(connection)
-        until = log.last_position(connection)
+        until, self.last_at = log.last_event(connection)
+        # The clock may have been put back since; whoever decides next does so after the last event.
+        self.swept = min(self.swept, self.last_at)
         for created in log.created(connection):
             if created.seq <= until:
                 one = snapshots.restore(created, saved.get(created.seq))
                 for event in log.read_of(connection, one.number, one.seq, until):
                     one.apply(event)
-                    self.last_at = max(self.last_at, event.at)
                     self.saver.count(one.number)
                 self.take_up(one)
         self.seq, self.loaded = until, True
@@ -221,6 +244,7 @@ class Engine:
 
     def _take_in(self, added: Iterable[Event]) -> None:
         """Apply events of other workers."""
+        self.recent.shrink()
         for event in added:
             if event.kind == Kind.CREATED:
                 self.take_up(Experiment(event))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +33,28 @@ RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
 #: The state that each of these changes leads to.
 STATES = {"paused": PAUSED, "resumed": RUNNING, "archived": ARCHIVED}
 _FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request for decisions said: the arms that were available, and a note."""
+
+    #: The available arms as bits, in hexadecimal; None: all.
+    available: str | None = None
+    note: dict[str, Any] | None = None
+    explored: bool = False
+
+    def to_text(self, *, explored: bool) -> str | None:
+        """Return the body of the decision's event, None where there is nothing to say."""
+        data = {"available": self.available, "note": self.note, "explored": explored or None}
+        said = {key: value for key, value in data.items() if value is not None}
+        return json.dumps(said) if said else None
+
+    @classmethod
+    def of(cls, decision: Event) -> Asked:
+        """Return what was said for a decision."""
+        data = json.loads(decision.body) if decision.body else {}
+        return cls(data.get("available"), data.get("note"), bool(data.get("explored")))
 
 
 class Experiment:
@@ -88,6 +112,17 @@ class Experiment:
             raise invalid("available", self.name, allowed, Described(f"{len(wanted)} arms"))
         return found
 
+    def mask(self, labels: Sequence[str]) -> str:
+        """Return arms as bits, in hexadecimal."""
+        return f"{sum(1 << self.numbers[label] for label in labels):x}"
+
+    def unmasked(self, mask: str | None) -> list[str] | None:
+        """Return the arms of a mask."""
+        if mask is None:
+            return None
+        bits = int(mask, 16)
+        return [label for number, label in enumerate(self.arms) if bits >> number & 1]
+
     def choose(self, seq: int, available: Sequence[str] | None) -> tuple[int, bool]:
         """Choose the arm of the decision at a position; tell whether it was drawn uniformly.
 
@@ -106,8 +141,7 @@ class Experiment:
     def apply(self, event: Event) -> None:
         """Take in an event that was recorded by another worker or in the past."""
         if event.kind == Kind.DECISION:
-            body = json.loads(event.body) if event.body else {}
-            arm, _ = self.choose(event.seq, body.get("available"))
+            arm, _ = self.choose(event.seq, self.unmasked(Asked.of(event).available))
             if arm != event.arm:
                 self.differing += 1
                 self.policy.cancel(self.arms[arm])
@@ -138,8 +172,14 @@ class Experiment:
         self.decisions[event.arm] += 1
         number = int(self.decisions.sum())
         if number % self.series.stride == 0:
-            told = self.policy.pulls, self.policy.totals
-            self.series.observe(event.at, number, self.decisions, *(list(one.values()) for one in told))
+            groups = [int(self.decisions[part].sum()) for part in self.policy.clusters.partition.members]
+            self.series.add(event.at, groups, *self.own_rewards())
+
+    def own_rewards(self) -> tuple[int, float]:
+        """Return the number of rewards that were learned, and their total, without the history."""
+        before = list(self.plan.history.values())
+        learned = sum(self.policy.pulls.values()) - sum(int(pulls) for pulls, _ in before)
+        return learned, math.fsum([*self.policy.totals.values(), *(-total for _, total in before)])
 
     def _change(self, body: dict[str, Any]) -> None:
         kind = body["change"]
@@ -192,6 +232,8 @@ class Experiment:
         made.policy = Policy.from_json(data["policy"])
         made.numbers = {label: number for number, label in enumerate(made.arms)}
         made.decisions = np.array(data["decisions"], dtype=np.int64)
+        if made.decisions.shape != (len(made.arms),):
+            raise invalid("decisions", "snapshot", "a number for every arm", made.decisions.shape)
         made.late, made.defaulted, made.cancelled, made.differing = data["counts"]
         made.series = Series.from_dict(data["series"])
         return made

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import json
-import os
-import tempfile
+import secrets
+import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from starlette.background import BackgroundTask
 
 from clusterbandits.service import log
-from clusterbandits.service.experiment import Experiment
+from clusterbandits.service.experiment import Asked, Experiment
+from clusterbandits.service.live import stopping
 from clusterbandits.service.propensities import Propensities
 from clusterbandits.service.recent import Record
+from clusterbandits.service.refusals import UnavailableError
 from clusterbandits.service.schema import Kind, events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
 
     from sqlalchemy import Connection
 
     from clusterbandits.service.database import Database
 
 _ROWS = 5_000
+#: Exports over HTTP that a worker makes at a time, and seconds between two looks for a client that is gone.
+_MOST_AT_ONCE, _LOOK_SECONDS = 2, 0.5
 _SCHEMA = pa.schema(
     [
         ("time", pa.string()),
@@ -60,28 +63,39 @@ class Wanted:
     draws: int = 400
 
 
-@dataclass(frozen=True)
-class TemporaryFile:
-    """A file that is removed after it was sent."""
-
-    path: str
-
-    def removal(self) -> BackgroundTask:
-        """Return the task that removes it."""
-        return BackgroundTask(Path(self.path).unlink)
+class ExportStopped(Exception):  # noqa: N818
+    """Nobody waits for the file any more."""
 
 
-def to_temporary_file(database: Database, wanted: Wanted) -> TemporaryFile:
-    """Export to a new file; nothing is left of it if that fails."""
-    handle, path = tempfile.mkstemp(prefix="clusterbandits-", suffix=f".{wanted.format}")
-    os.close(handle)
-    try:
-        write(database, wanted, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(path).unlink()
-        raise
-    return TemporaryFile(path)
+class Exports:
+    """Exports over HTTP: a few at a time, to temporary files."""
+
+    def __init__(self, database: Database, folder: Path) -> None:
+        self._database, self._folder = database, folder
+        self._places = asyncio.Semaphore(_MOST_AT_ONCE)
+
+    async def make(self, wanted: Wanted, gone: Callable[[], Awaitable[bool]]) -> Path:
+        """Write a file in another thread and return its path; stop when the client is gone."""
+        if self._places.locked():
+            raise UnavailableError(f"{_MOST_AT_ONCE} exports are being made; try again in a minute.")
+        path, stop = self._folder / f"{secrets.token_hex(8)}.{wanted.format}", threading.Event()
+
+        def go_on(*_: int) -> None:
+            if stop.is_set() or stopping.is_set():
+                raise ExportStopped
+
+        async with self._places:
+            work = asyncio.ensure_future(asyncio.to_thread(write, self._database, wanted, str(path), go_on))
+            try:
+                while not (await asyncio.wait([work], timeout=_LOOK_SECONDS))[0]:
+                    if await gone():
+                        stop.set()
+                await work
+            except BaseException:
+                stop.set()
+                path.unlink(missing_ok=True)
+                raise
+        return path
 
 
 def write(
@@ -124,7 +138,7 @@ def _rows(
         if len(page) == _ROWS:
             yield from _settled(connection, one, page, wanted.unrewarded)
             page = []
-        if progress is not None and done % 1_000 == 0:
+        if progress is not None and done % 100 == 0:
             progress(event.seq, until)
     yield from _settled(connection, one, page, wanted.unrewarded)
 
@@ -139,23 +153,24 @@ def _settled(
             records[event.decision].add(event)
     for decision, chance in page:
         record = records[decision.seq]
-        if record.value is not None or unrewarded:
+        if record.value(one.plan.combine) is not None or unrewarded:
             yield _row(one, record) | chance
 
 
 def _row(one: Experiment, record: Record) -> dict[str, Any]:
     decision = record.decision
     assert decision.arm is not None
-    body = json.loads(decision.body) if decision.body else {}
+    asked = Asked.of(decision)
+    available = one.unmasked(asked.available)
     return {
         "time": datetime.fromtimestamp(decision.at, UTC).isoformat(timespec="microseconds"),
         "arm": one.arms[decision.arm],
-        "reward": record.value,
+        "reward": record.value(one.plan.combine),
         "group": one.group_of(decision.arm),
         "decision": decision.id,
         "status": record.status,
         "key": decision.key,
-        "explored": bool(body.get("explored")),
-        "available": json.dumps(body["available"]) if "available" in body else None,
-        "note": json.dumps(body["note"]) if "note" in body else None,
+        "explored": asked.explored,
+        "available": None if available is None else json.dumps(available),
+        "note": None if asked.note is None else json.dumps(asked.note),
     }

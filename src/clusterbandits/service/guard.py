@@ -58,6 +58,9 @@ class Guard:
         try:
             headers = dict(scope["headers"])
             scope["caller"] = self._caller(scope, headers)
+            if b"range" in headers:
+                # Files are small or made for one request: they are sent as a whole.
+                scope["headers"] = [one for one in scope["headers"] if one[0] != b"range"]
             if scope["method"] not in {"GET", "HEAD"}:
                 receive = await _read(receive, headers, self._settings.most_bytes)
             await self._app(scope, receive, answer.send)
@@ -94,6 +97,8 @@ def _check_local(headers: dict[bytes, bytes]) -> None:
     host = headers.get(b"host", b"").decode("latin-1")
     if (host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host) not in _LOOPBACK:
         raise RefusedError(403, "Without keys, the service answers to localhost alone.")
+    if headers.get(b"sec-fetch-site", b"none") not in {b"none", b"same-origin"}:
+        raise RefusedError(403, "Without keys, the service does not answer to pages of other sites.")
     origin = headers.get(b"origin")
     if origin is not None and origin.decode("latin-1") not in {f"http://{host}", f"https://{host}"}:
         raise RefusedError(403, "Without keys, the service does not answer to pages of other sites.")
@@ -130,7 +135,7 @@ async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> Rec
     """Read the body of a request, and return how the application receives it."""
     length = headers.get(b"content-length", b"0")
     parts: list[bytes] = []
-    size, more = int(length[:18]) if length.isdigit() else 0, True
+    size, read, more = int(length[:18]) if length.isdigit() else 0, 0, True
     while more:
         if size > most:
             raise RefusedError(413, f"A request may have at most {most} bytes.")
@@ -138,7 +143,8 @@ async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> Rec
         if message["type"] != "http.request":
             raise _GoneError
         parts.append(message.get("body", b""))
-        size, more = sum(map(len, parts)), message.get("more_body", False)
+        read, more = read + len(parts[-1]), message.get("more_body", False)
+        size = max(size, read)
     whole: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
 
     async def receive_whole() -> Message:

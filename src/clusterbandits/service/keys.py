@@ -141,6 +141,10 @@ class KeyRing:
             if one.revoked_at is None
         }
 
+    def holds(self, caller: Caller) -> bool:
+        """Tell whether a caller's key is still valid."""
+        return caller is ANYBODY or (self._known is not None and caller.id in self._known)
+
     def find(self, given: str) -> Caller | None:
         """Return whose key this is, None if it is nobody's."""
         if self._known is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks, and between two signs of life.
 _LOOK_SECONDS, _PING_SECONDS = 0.5, 15.0
+#: Set when the process is told to stop.
+stopping = threading.Event()
 
 
 def listing(engine: Engine, caller: Caller, archived: bool) -> dict[str, Any]:
@@ -55,12 +58,12 @@ def state_of(engine: Engine, name: str) -> tuple[int, bytes]:
 
 
 def stream(request: Request, view: Callable[[Engine], tuple[int, bytes]]) -> StreamingResponse:
-    """Send what a view sees, whenever its position has changed."""
-    writer = request.app.state.writer
+    """Send what a view sees whenever its position has changed, as long as the key is valid."""
+    writer, ring, caller = request.app.state.writer, request.app.state.ring, request.scope["caller"]
 
     async def updates() -> AsyncIterator[bytes]:
         seen, said = -1, time.monotonic()
-        while True:
+        while not stopping.is_set() and ring.holds(caller):
             try:
                 position, body = await writer.submit(Read(view))
             except RefusedError as refusal:

@@ -7,15 +7,15 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import and_, or_, select, text
 
-from clusterbandits.service.database import WAIT_FOR_TURN
+from clusterbandits.service.database import BEGIN_TURN
 from clusterbandits.service.schema import Kind, events
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, TextClause
 
 _PAGE = 10_000
 #: How many values a statement may have, below the limits of both databases.
@@ -67,7 +67,7 @@ _TYPES = ("int8", "int8", "int2", "float8", "int4", "int8", *["float8"] * 3, "te
 _INSERT_COLUMNS = (
     f"INSERT INTO events ({_COLUMNS}) SELECT * FROM unnest({', '.join(f'%s::{kind}[]' for kind in _TYPES)})"
 )
-_BEGIN = f"BEGIN; {WAIT_FOR_TURN}; SELECT extract(epoch FROM clock_timestamp())::float8; {_FOLLOWING}"
+_BEGIN = f"{BEGIN_TURN}; SELECT extract(epoch FROM clock_timestamp())::float8; {_FOLLOWING}"
 
 
 def begin_turn(connection: Connection, after: int) -> tuple[float, list[Event]]:
@@ -111,7 +111,14 @@ def _page(connection: Connection, after: int) -> list[Event]:
 
 def last_position(connection: Connection) -> int:
     """Return the position of the last event, 0 where there is none."""
-    return int(connection.execute(select(func.coalesce(func.max(events.c.seq), 0))).scalar_one())
+    return last_event(connection)[0]
+
+
+def last_event(connection: Connection) -> tuple[int, float]:
+    """Return the position and the time of the last event, zeros where there is none."""
+    query = select(events.c.seq, events.c.at).order_by(events.c.seq.desc()).limit(1)
+    found = connection.execute(query).one_or_none()
+    return (0, 0.0) if found is None else (found.seq, found.at)
 
 
 def read_after(connection: Connection, after: int) -> Iterator[Event]:
@@ -138,14 +145,17 @@ def read_of(connection: Connection, experiment: int, after: int, until: int) -> 
 
 def created(connection: Connection) -> list[Event]:
     """Return the events that created experiments."""
-    query = select(events).where(events.c.kind == Kind.CREATED).order_by(events.c.seq)
-    return [Event(*row) for row in connection.execute(query)]
+    # The number stands in the text, as in the index.
+    return find(connection, text(f"kind = {int(Kind.CREATED)}"))
 
 
-def find(connection: Connection, where: ColumnElement[bool], limit: int | None = None) -> list[Event]:
-    """Return the events that meet a condition, in order."""
-    query = select(events).where(where).order_by(events.c.seq).limit(limit)
-    return [Event(*row) for row in connection.execute(query)]
+def find(connection: Connection, where: ColumnElement[bool] | TextClause) -> list[Event]:
+    """Return the events that meet a condition, in order.
+
+    They are sorted here: asked to sort them, SQLite reads the whole log in its order instead of an index.
+    """
+    found = [Event(*row) for row in connection.execute(select(events).where(where))]
+    return sorted(found, key=lambda event: event.seq)
 
 
 def of_decisions(connection: Connection, positions: Collection[int]) -> list[Event]:
@@ -162,7 +172,11 @@ def with_keys(connection: Connection, experiment: int, given: Collection[str]) -
     for part in _parts(list(given)):
         found += find(
             connection,
-            and_(events.c.kind == Kind.DECISION, events.c.experiment == experiment, events.c.key.in_(part)),
+            and_(
+                text(f"kind = {int(Kind.DECISION)} AND key IS NOT NULL"),
+                events.c.experiment == experiment,
+                events.c.key.in_(part),
+            ),
         )
     return found
 

@@ -17,7 +17,7 @@ from pydantic import (
     field_validator,
 )
 
-from clusterbandits.service.plan import LONGEST_LABEL
+from clusterbandits.service.plan import LONGEST_LABEL, SHORTEST_WINDOW
 
 MOST_AT_ONCE = 1_000
 _LONGEST_NOTE = 4_000
@@ -62,7 +62,7 @@ class NewExperiment(_Request):
     policy: Annotated[str, StringConstraints(max_length=200)] = "auto"
     settings: dict[str, Any] = {}
     family: Annotated[str, StringConstraints(max_length=200)] = "bernoulli"
-    window: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = 86400.0
+    window: Annotated[float, Field(ge=SHORTEST_WINDOW, allow_inf_nan=False)] | None = 86400.0
     default_reward: Value | None = None
     combine: Literal["first", "last", "sum"] = "first"
     explore: Annotated[float, Field(ge=0, le=1)] = 0.0
@@ -76,7 +76,7 @@ class ExperimentChange(_Request):
     widths: Widths = None
     policy: Annotated[str, StringConstraints(max_length=200)] = "auto"
     settings: dict[str, Any] = {}
-    window: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    window: Annotated[float, Field(ge=SHORTEST_WINDOW, allow_inf_nan=False)] | None = None
     default_reward: Value | None = None
     explore: Annotated[float, Field(ge=0, le=1)] = 0.0
 
@@ -239,7 +239,7 @@ class Changes(BaseModel):
 
 
 class History(BaseModel):
-    """Counts at moments ``at``; those of groups and arms are decisions so far."""
+    """Counts at moments ``at``; those of groups are decisions so far."""
 
     at: list[float]
     decisions: list[int]
@@ -247,7 +247,6 @@ class History(BaseModel):
     total: list[float]
     regret: list[float]
     groups: dict[str, list[int]]
-    arms: dict[str, list[int]]
 
 
 class ExplainedArm(BaseModel):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 if TYPE_CHECKING:
     from clusterbandits.service.engine import Engine
@@ -41,11 +42,15 @@ class Metrics:
             "clusterbandits_log_position",
             "Position in the log up to which events were followed.",
             registry=registry,
-            multiprocess_mode="max",
+            multiprocess_mode="livemax",
         )
         self._counts = {
             name: Gauge(
-                f"clusterbandits_{name}", sentence, ["experiment"], registry=registry, multiprocess_mode="max"
+                f"clusterbandits_{name}",
+                sentence,
+                ["experiment"],
+                registry=registry,
+                multiprocess_mode="livemax",
             )
             for name, sentence in (
                 ("decisions", "Decisions so far."),
@@ -92,7 +97,17 @@ class Metrics:
     def text(self) -> bytes:
         """Return all numbers in Prometheus' format, those of the other workers included."""
         registry = self._registry
-        if os.environ.get(SHARED_FOLDER):
+        folder = os.environ.get(SHARED_FOLDER)
+        if folder:
+            _forget_dead_workers(Path(folder))
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+
+def _forget_dead_workers(folder: Path) -> None:
+    """Drop what killed workers had said of the present; what they had counted stays."""
+    for file in folder.glob("gauge_live*_*.db"):
+        process = int(file.stem.rpartition("_")[2])
+        if not Path(f"/proc/{process}").exists():
+            mark_process_dead(process)  # type: ignore[no-untyped-call]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from clusterbandits.errors import ClusterBanditsError
-from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, created_body
+from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, Asked, created_body
 from clusterbandits.service.log import new_token, read_id
-from clusterbandits.service.plan import CHANGEABLE, check_label, read_plan
+from clusterbandits.service.plan import CHANGEABLE, MOST_ARMS, check_label, read_plan
 from clusterbandits.service.refusals import RefusedError
 from clusterbandits.service.schema import Kind
 from clusterbandits.service.views import describe
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from clusterbandits.service.log import Event
     from clusterbandits.service.recent import Record
 
-#: Most experiments, and arms of all of them together.
 MOST_EXPERIMENTS = 1_000
 
 
@@ -34,6 +33,10 @@ class Operation(Protocol):
 
     #: Whether it may add to the log.
     writes: ClassVar[bool]
+
+    @property
+    def size(self) -> int:
+        """How many decisions or rewards it is."""
 
     def positions(self) -> Iterable[int]:
         """Return the positions of decisions that it needs."""
@@ -49,6 +52,8 @@ class Write:
     """An operation that adds to the log."""
 
     writes: ClassVar[bool] = True
+    #: How many decisions or rewards it is.
+    size = 1
 
     def positions(self) -> Iterable[int]:
         """Return nothing: most operations need no decision."""
@@ -146,7 +151,7 @@ class Change(Write):
         if group not in one.plan.groups:
             raise invalid("group", one.name, "a group of the experiment", group)
         if arm not in one.numbers:
-            if len(one.arms) >= one.policy.most_arms:
+            if len(one.arms) >= min(one.policy.most_arms, MOST_ARMS):
                 raise RefusedError(
                     409, f"The experiment {one.name!r} has {len(one.arms)} arms, the most there can be."
                 )
@@ -166,6 +171,9 @@ class Decide(Write):
     idempotency: str | None
     note: dict[str, Any] | None
 
+    def __post_init__(self) -> None:
+        self.size = self.count
+
     def key(self) -> tuple[str, str] | None:
         """Return the key under which it may have been asked for before."""
         return None if self.idempotency is None else (self.name, self.idempotency)
@@ -180,17 +188,22 @@ class Decide(Write):
         if one.state != RUNNING:
             raise RefusedError(409, f"The experiment {self.name!r} is {one.state}; it makes no decisions.")
         available = None if self.available is None else one.open_arms(self.available)
-        return [_decided(one, self._decide(batch, one, place, available)) for place in range(self.count)]
+        request = Asked(None if available is None else one.mask(available), self.note)
+        # Decisions of one request share a text.
+        bodies = [request.to_text(explored=explored) for explored in (False, True)]
+        return [
+            _decided(one, self._decide(batch, one, place, available, bodies)) for place in range(self.count)
+        ]
 
-    def _decide(self, batch: Batch, one: Experiment, place: int, available: list[str] | None) -> Event:
+    def _decide(
+        self,
+        batch: Batch,
+        one: Experiment,
+        place: int,
+        available: list[str] | None,
+        bodies: list[str | None],
+    ) -> Event:
         arm, explored = one.choose(batch.engine.seq + 1, available)
-        extra: dict[str, Any] = {}
-        if explored:
-            extra["explored"] = True
-        if available is not None:
-            extra["available"] = available
-        if self.note is not None:
-            extra["note"] = self.note
         window = one.plan.window
         return batch.add(
             one,
@@ -200,7 +213,7 @@ class Decide(Write):
             key=self.idempotency,
             place=place,
             token=new_token(),
-            body=json.dumps(extra) if extra else None,
+            body=bodies[explored],
         )
 
 
@@ -240,15 +253,16 @@ class Reward(Write):
         self.caller.check_scope(one.name)
         value = one.policy.family.read_total(self.value, 1, "reward")
         repeated = self._repeats(record, value, first_counts=one.plan.combine == "first")
-        if record.decision.expires_at is not None and batch.now > record.decision.expires_at:
+        expires_at = record.decision.expires_at
+        if record.closed or (expires_at is not None and batch.now > expires_at):
             self._refuse_late(batch, one, record, value, repeated)
         if repeated is not None:
-            return {"id": self.id, "status": "repeated", "value": record.value}
+            return {"id": self.id, "status": "repeated", "value": record.value(one.plan.combine)}
         if record.settled is None:
             self._add(batch, one, record, Kind.REWARD, value)
         else:
             self._combine(batch, one, record, value)
-        return {"id": self.id, "status": "counted", "value": record.value}
+        return {"id": self.id, "status": "counted", "value": record.value(one.plan.combine)}
 
     def _refuse_late(
         self, batch: Batch, one: Experiment, record: Record, value: float, repeated: Event | None
@@ -268,7 +282,7 @@ class Reward(Write):
         return None
 
     def _combine(self, batch: Batch, one: Experiment, record: Record, value: float) -> None:
-        before = record.value or 0.0
+        before = record.value(one.plan.combine) or 0.0
         same_key = any((told.key or "") == self.idempotency for told in record.told)
         if one.plan.combine == "first" or (one.plan.combine == "sum" and same_key):
             raise RefusedError(409, f"Decision {self.id!r} has another reward already: {before:g}.")
@@ -302,6 +316,9 @@ class Rewards(Write):
     """Take in many rewards, each of which succeeds or fails by itself."""
 
     rewards: list[Reward]
+
+    def __post_init__(self) -> None:
+        self.size = len(self.rewards)
 
     def positions(self) -> Iterable[int]:
         """Return the positions of all decisions."""

@@ -12,7 +12,7 @@ from clusterbandits.families import as_family
 from clusterbandits.policies import POLICIES, Policy, policy
 from clusterbandits.policies.policy import AUTO, DEFAULT
 from clusterbandits.policies.registry import split_spec
-from clusterbandits.validate import between, choice, invalid, whole
+from clusterbandits.validate import Described, between, choice, invalid, whole
 from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 #: How several rewards of one decision combine.
 COMBINE = ("first", "last", "sum")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_LONGEST_WINDOW = 400 * 86400.0
+#: Seconds: windows are looked at twice per second, by a clock of microseconds.
+SHORTEST_WINDOW, _LONGEST_WINDOW = 0.01, 400 * 86400.0
+#: So that a state can be sent and looked at within a fraction of a second.
+MOST_ARMS = 10_000
 LONGEST_LABEL = 200
 #: What a request may change while the experiment runs.
 CHANGEABLE = ("widths", "policy", "settings", "window", "default_reward", "explore")
@@ -56,11 +59,9 @@ class Plan:
     def begin_policy(self) -> Policy:
         """Return the policy with what was tried before, as ``Policy.from_history`` makes it."""
         made = self.make_policy()
-        if not self.history:
-            return made
-        rows = [(arm, int(pulls), total) for arm, (pulls, total) in self.history.items() if pulls]
-        past = _Past(made.family, made.clusters, rows)
-        return type(made).from_history(past, made.clusters.widths, **self.settings)
+        # Its ``widths`` would hide the setting of the same name that some policies have.
+        made._tell_past((arm, int(pulls), total) for arm, (pulls, total) in self.history.items() if pulls)
+        return made
 
     def make_policy(self, clusters: Clusters | None = None) -> Policy:
         """Return the policy before its first round and without a history, for these arms or for more."""
@@ -76,7 +77,13 @@ class Plan:
 
     def warm_up(self) -> None:
         """Compile what the policy needs, which may take a minute on a new machine; nobody else must wait."""
-        self.begin_policy().ask(2)
+        made = self.begin_policy()
+        (first, *_), arms = made.ask(2), made.clusters.arms
+        made.tell(first, made.family.total(_some_mean(made.family), 1, 0))
+        made.ask()
+        made.ask(available=arms[: len(arms) // 2 + 1])
+        made.alarms()
+        made.to_json()
 
     def changed(self, changes: Mapping[str, Any]) -> Plan:
         """Return the plan with other settings; a new policy begins with default settings of its own."""
@@ -95,7 +102,12 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
         allowed = "1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or digit"
         raise invalid("name", "experiment", allowed, name)
     groups = {group: list(arms) for group, arms in data["groups"].items()}
-    for label in [*groups, *(arm for arms in groups.values() for arm in arms)]:
+    arms = [arm for members in groups.values() for arm in members]
+    if len(arms) > MOST_ARMS:
+        raise invalid(
+            "groups", "experiment", f"of at most {MOST_ARMS} arms together", Described(f"{len(arms)} arms")
+        )
+    for label in [*groups, *arms]:
         check_label(label)
     kind, written = split_spec(_own(data["policy"]), "experiment")
     settings = dict(data["settings"])
@@ -118,26 +130,17 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
         plan = replace(plan, default_reward=value)
     if made.needs_horizon and made.settings["horizon"] is None:
         raise invalid("settings", "experiment", f"given with a horizon for policy {made.name!r}", settings)
+    if not _is_finite(made.settings):
+        raise invalid("settings", "experiment", "made of finite numbers", settings)
     # What the text of the policy says becomes part of its settings, so that equal plans are equal data.
     return replace(plan, policy=made.name, settings=dict(made.settings))
 
 
-@dataclass(frozen=True)
-class _Past:
-    """A history as policies take it up."""
-
-    family: Family
-    known: Clusters
-    rows: list[tuple[str, int, float]]
-
-    def clusters(self, widths: object = None) -> Clusters:
-        """Return the groups; their widths are declared, not taken from the history."""
-        del widths
-        return self.known
-
-    def told(self) -> list[tuple[str, int, float]]:
-        """Return arms, pulls and totals."""
-        return self.rows
+def _is_finite(part: object) -> bool:
+    """Tell whether JSON can hold a setting as it is."""
+    if isinstance(part, dict | list | tuple):
+        return all(map(_is_finite, part.values() if isinstance(part, dict) else part))
+    return not isinstance(part, float) or math.isfinite(part)
 
 
 def _history(given: Mapping[str, Any]) -> dict[str, list[float]]:
@@ -149,6 +152,12 @@ def _history(given: Mapping[str, Any]) -> dict[str, list[float]]:
         if not pulls and total:
             raise invalid("history", "experiment", "a total of 0 for an arm without pulls", total)
     return found
+
+
+def _some_mean(family: Family) -> float:
+    """Return a mean that rewards of a family can have."""
+    low, high = max(family.low, -1.0), min(family.high, 1.0)
+    return (low + high) / 2 if low < high else family.low + 1.0
 
 
 def check_label(label: object) -> str:
@@ -189,7 +198,4 @@ def _widths(given: object, groups: list[str]) -> dict[str, float | None]:
 def _window(given: object) -> float | None:
     if given is None:
         return None
-    seconds = between("window", "experiment", given, 0, _LONGEST_WINDOW)
-    if not seconds:
-        raise invalid("window", "experiment", "longer than 0 seconds, or null for no end", given)
-    return seconds
+    return between("window", "experiment", given, SHORTEST_WINDOW, _LONGEST_WINDOW)

@@ -6,9 +6,10 @@ other random numbers; a deterministic one once, and its choice is then certain.
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
+
+from clusterbandits.service.experiment import Asked
 
 if TYPE_CHECKING:
     from clusterbandits.service.experiment import Experiment
@@ -32,12 +33,11 @@ class Propensities:
 
     def of(self, event: Event) -> dict[str, Any]:
         """Return the probability of a decision and its standard error, as columns."""
-        one, body = self._one, json.loads(event.body) if event.body else {}
-        candidates = one.open_arms(body.get("available"))
+        one = self._one
+        available = one.unmasked(Asked.of(event).available)
+        candidates = one.open_arms(available)
         label, explore = one.arms[event.arm or 0], one.plan.explore
-        chosen, error = (
-            (0.0, 0.0) if explore >= 1 else self._by_policy(label, body.get("available"), event.seq)
-        )
+        chosen, error = (0.0, 0.0) if explore >= 1 else self._by_policy(label, available, event.seq)
         return {
             "propensity": explore / len(candidates) + (1 - explore) * chosen,
             "propensity_error": (1 - explore) * error,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from clusterbandits.service import log
@@ -37,12 +38,17 @@ class Record:
         if event.kind in {Kind.REWARD, Kind.CORRECTION, Kind.LATE}:
             self.told.append(event)
 
+    def value(self, combine: str) -> float | None:
+        """Return what its rewards add up to, or the last of them; None while there is none."""
+        counted = [one.value or 0.0 for one in self.told if one.kind != Kind.LATE]
+        if counted:
+            return math.fsum(counted) if combine == "sum" else counted[-1]
+        return None if self.settled is None else self.settled.value
+
     @property
-    def value(self) -> float | None:
-        """The combined value of its rewards, None while there is none."""
-        if self.settled is None or self.settled.value is None:
-            return None
-        return self.settled.value + sum(one.change or 0.0 for one in self.told if one.kind == Kind.CORRECTION)
+    def closed(self) -> bool:
+        """Whether its window was closed without a reward."""
+        return self.settled is not None and self.settled.kind != Kind.REWARD
 
     @property
     def status(self) -> str:
@@ -62,10 +68,14 @@ class Recent:
     def add(self, event: Event) -> None:
         """Take in the next event of the log."""
         if event.kind == Kind.DECISION:
-            self._records[event.seq] = Record(event)
+            self._keep(event)
             self._note_key(event)
         elif event.decision is not None and event.decision in self._records:
             self._records[event.decision].add(event)
+
+    def _keep(self, decision: Event) -> None:
+        # Notes and lists of arms may be long, and are not needed here.
+        self._records[decision.seq] = Record(decision._replace(body=None))
 
     def _note_key(self, decision: Event) -> None:
         if decision.key is not None:
@@ -88,22 +98,27 @@ class Recent:
         """Read decisions that are not in memory: by position, and by experiment and key."""
         missing = {one for one in positions if one not in self._records}
         if missing:
-            self._take_in(log.of_decisions(connection, missing))
+            self._take_in(log.of_decisions(connection, missing), missing)
         for experiment, keys in given.items():
             unknown = {key for key in keys if (experiment, key) not in self._by_key}
             if unknown:
                 found = log.with_keys(connection, experiment, unknown)
-                lost = [one.seq for one in found if one.seq not in self._records]
-                self._take_in(log.of_decisions(connection, lost) if lost else [])
+                lost = {one.seq for one in found if one.seq not in self._records}
+                if lost:
+                    self._take_in(log.of_decisions(connection, lost), lost)
                 for decision in found:
                     self._note_key(decision)
 
-    def _take_in(self, found: Iterable[Event]) -> None:
-        """Take in events of single decisions; others with the same keys may be missing."""
+    def _take_in(self, found: Iterable[Event], missing: Collection[int]) -> None:
+        """Take in decisions that were missing, with all that happened to them.
+
+        A made-up id may lead to any event, such as a reward of a decision that is known already. Other
+        decisions with the same key may still be missing.
+        """
         for event in found:
-            if event.kind == Kind.DECISION:
-                self._records[event.seq] = Record(event)
-            elif event.decision in self._records:
+            if event.seq in missing and event.kind == Kind.DECISION:
+                self._keep(event)
+            elif event.decision is not None and event.decision in missing:
                 self._records[event.decision].add(event)
 
     def shrink(self) -> None:

@@ -70,7 +70,7 @@ def serve(settings: ServiceSettings) -> None:
             ws="none",
             host=settings.host,
             port=settings.port,
-            workers=settings.workers if settings.workers > 1 else None,
+            workers=settings.workers,
             log_config=_LOGS,
             access_log=False,
             server_header=False,

@@ -56,5 +56,6 @@ def is_loopback(host: str) -> bool:
 
 def database_in(folder: Path) -> str:
     """Return the address of the SQLite file in a folder, which is made if it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
+    # Notes may be nobody else's business.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return f"sqlite:///{folder.resolve() / DATABASE_FILE}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
@@ -39,7 +39,7 @@ def restore(created: Event, body: str | None) -> Experiment:
     if body is not None:
         try:
             return Experiment.from_json(created, body)
-        except (ValueError, KeyError, TypeError) as error:
+        except Exception as error:  # Whatever is wrong with it, the log is there.
             _logger.warning(
                 "the snapshot of %r is not usable, the log is read instead: %s", created.key, error
             )
@@ -55,6 +55,7 @@ class Saver:
 
     def forget(self) -> None:
         """Drop what is not written yet."""
+        #: New events by experiment since its last snapshot, or since the last attempt at one.
         self._new: dict[int, int] = {}
         self._encoding: dict[int, tuple[int, Future[str]]] = {}
 
@@ -77,17 +78,20 @@ class Saver:
 
     def finish(self) -> None:
         """Wait for all that was begun."""
-        for _, future in self._encoding.values():
-            future.result()
+        wait([future for _, future in self._encoding.values()])
 
     def write(self, connection: Connection, swept: float) -> None:
         """Write the snapshots that are ready, inside the caller's transaction."""
         ready = {number: one for number, one in self._encoding.items() if one[1].done()}
-        for number, (seq, future) in ready.items():
+        for number in ready:
             del self._encoding[number]
-            save(connection, number, seq, future.result())
-        if ready:
-            save(connection, _DATABASE, 0, json.dumps({"swept": swept}))
+        for number, (seq, future) in ready.items():
+            error = future.exception()
+            if error is None:
+                save(connection, number, seq, future.result())
+            else:
+                _logger.warning("no snapshot was made of experiment %d: %s", number, error)
+        save(connection, _DATABASE, 0, json.dumps({"swept": swept}))
 
     def close(self) -> None:
         """End the thread."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 #: The confidence of intervals, each by itself.
 _CONFIDENCE = 0.95
-_MOST_ARMS_SHOWN = 20
 #: How often a policy that draws is asked for the chances of its arms.
 _DRAWS = 200
 
@@ -33,8 +32,9 @@ def describe(one: Experiment) -> dict[str, Any]:
     plan, policy = one.plan, one.policy
     pulls, totals = np.array(list(policy.pulls.values())), np.array(list(policy.totals.values()))
     means, low, high = _intervals(policy, pulls, totals)
-    decided, (learned, total) = int(one.decisions.sum()), own_rewards(one)
+    decided, (learned, total) = int(one.decisions.sum()), one.own_rewards()
     waiting, retired = policy.awaited, set(policy.retired)
+    noticed = policy.alarms()
     alarms = [
         {
             "group": alarm.cluster,
@@ -44,7 +44,7 @@ def describe(one: Experiment) -> dict[str, Any]:
             "needed": alarm.needed,
             "message": str(alarm),
         }
-        for alarm in policy.alarms()
+        for alarm in noticed
     ]
     groups = policy.clusters.partition.cluster_names
     arms = [
@@ -80,7 +80,7 @@ def describe(one: Experiment) -> dict[str, Any]:
         "total": total,
         "best": None if best is None else one.arms[best],
         "regret": None if best is None else float(learned * means[best] - total),
-        "groups": [_group(one, name, part, pulls, totals, decided) for name, part in _members(one)],
+        "groups": _groups(one, pulls, totals, {str(alarm.cluster): str(alarm) for alarm in noticed}),
         "arms": arms,
         "alarms": alarms,
     }
@@ -88,7 +88,7 @@ def describe(one: Experiment) -> dict[str, Any]:
 
 def summary(one: Experiment) -> dict[str, Any]:
     """Return what a list of experiments shows of each."""
-    learned, total = own_rewards(one)
+    learned, total = one.own_rewards()
     return {
         "name": one.name,
         "state": one.state,
@@ -98,14 +98,6 @@ def summary(one: Experiment) -> dict[str, Any]:
         "pulls": learned,
         "mean": total / learned if learned else None,
     }
-
-
-def own_rewards(one: Experiment) -> tuple[int, float]:
-    """Return the rewards that the experiment has learned and their total, without its history."""
-    before = list(one.plan.history.values())
-    learned = sum(one.policy.pulls.values()) - sum(int(pulls) for pulls, _ in before)
-    total = math.fsum([*one.policy.totals.values(), *(-total for _, total in before)])
-    return learned, total
 
 
 def listed(one: Experiment) -> dict[str, Any]:
@@ -119,27 +111,24 @@ def listed(one: Experiment) -> dict[str, Any]:
 
 
 def history(one: Experiment) -> dict[str, Any]:
-    """Return counts over time, of groups and of the arms that were chosen most.
-
-    Regret is estimated with what is known now of the best arm, at every moment.
-    """
-    counts = one.series.padded(len(one.arms))
-    before = list(one.plan.history.values())
-    decisions = counts[:, 0]
-    learned = counts[:, 1].sum(axis=1) - sum(pulls for pulls, _ in before)
-    total = counts[:, 2].sum(axis=1) - sum(total for _, total in before)
+    """Return counts over time. Regret is estimated with what is known now of the best arm."""
     pulls, totals = (np.array(list(told.values())) for told in (one.policy.pulls, one.policy.totals))
     means, low, _ = _intervals(one.policy, pulls, totals)
-    best = best_arm(low, [label in one.policy.retired for label in one.arms])
-    shown = np.argsort(-one.decisions, kind="stable")[:_MOST_ARMS_SHOWN]
+    retired = set(one.policy.retired)
+    best = best_arm(low, [label in retired for label in one.arms])
+    series, names = one.series, one.policy.clusters.names
+    highest = 0.0 if best is None else float(means[best])
     return {
-        "at": one.series.at,
-        "decisions": _whole(decisions.sum(axis=1)),
-        "pulls": _whole(learned),
-        "total": total.tolist(),
-        "regret": [0.0] * len(total) if best is None else (learned * means[best] - total).tolist(),
-        "groups": {name: _whole(decisions[:, part].sum(axis=1)) for name, part in _members(one)},
-        "arms": {one.arms[k]: _whole(decisions[:, k]) for k in shown},
+        "at": series.at,
+        "decisions": [sum(groups) for groups in series.decisions],
+        "pulls": series.pulls,
+        "total": series.total,
+        "regret": [
+            highest * learned - total for learned, total in zip(series.pulls, series.total, strict=True)
+        ],
+        "groups": {
+            str(name): [groups[place] for groups in series.decisions] for place, name in enumerate(names)
+        },
     }
 
 
@@ -161,29 +150,27 @@ def best_arm(low: Any, retired: list[bool]) -> int | None:
     return int(np.argmax(candidates)) if np.isfinite(candidates).any() else None
 
 
-def _members(one: Experiment) -> list[tuple[str, Any]]:
-    partition = one.policy.clusters.partition
-    return [(str(name), part) for name, part in zip(partition.clusters, partition.members, strict=True)]
-
-
-def _group(one: Experiment, name: str, part: Any, pulls: Any, totals: Any, decided: int) -> dict[str, Any]:
-    learned, total, own = int(pulls[part].sum()), float(totals[part].sum()), int(one.decisions[part].sum())
-    alarm = next((str(alarm) for alarm in one.policy.alarms() if alarm.cluster == name), None)
-    return {
-        "group": name,
-        "width": one.plan.widths[name],
-        "arms": len(part),
-        "decisions": own,
-        "pulls": learned,
-        "total": total,
-        "mean": total / learned if learned else None,
-        "share": own / decided if decided else 0.0,
-        "alarm": alarm,
-    }
-
-
-def _whole(values: Any) -> list[int]:
-    found: list[int] = values.astype(np.int64).tolist()
+def _groups(one: Experiment, pulls: Any, totals: Any, alarms: dict[str, str]) -> list[dict[str, Any]]:
+    partition, decided = one.policy.clusters.partition, int(one.decisions.sum())
+    found = []
+    for name, part in zip(map(str, partition.clusters), partition.members, strict=True):
+        learned, total, own = (
+            int(pulls[part].sum()),
+            float(totals[part].sum()),
+            int(one.decisions[part].sum()),
+        )
+        row = {
+            "group": name,
+            "width": one.plan.widths[name],
+            "arms": len(part),
+            "decisions": own,
+            "pulls": learned,
+            "total": total,
+            "mean": total / learned if learned else None,
+            "share": own / decided if decided else 0.0,
+            "alarm": alarms.get(name),
+        }
+        found.append(row)
     return found
 
 

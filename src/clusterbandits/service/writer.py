@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import queue
 import threading
 import time
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
     _Request = tuple[Operation, asyncio.Future[Any]]
 
-_MOST_AT_ONCE = 512
+#: Decisions and rewards of a batch, from which on it takes no more requests.
+_MOST_AT_ONCE = 1_000
 _MOST_WAITING = 5_000
+_logger = logging.getLogger("clusterbandits.service")
 #: Seconds between two ticks of an idle worker; so far behind the log are its pages at most.
 _TICK_SECONDS = 0.25
 
@@ -56,6 +59,11 @@ class Writer:
         self._waiting.put((operation, future))
         return future
 
+    @property
+    def alive(self) -> bool:
+        """Whether requests are performed."""
+        return self._thread.is_alive()
+
     def _work(self) -> None:
         ticked = -1e9
         while True:
@@ -66,21 +74,31 @@ class Writer:
                 self._engine.close()
                 return
             if time.monotonic() - ticked >= _TICK_SECONDS:
-                self._engine.tick()
-                self._metrics.observe(self._engine)
+                self._tick()
                 if ticked < 0:
                     # What was loaded stays: the collector of garbage need not look through it and pause.
                     gc.freeze()
                 ticked = time.monotonic()
 
+    def _tick(self) -> None:
+        """Do what is due without a request; whatever goes wrong must not end the thread."""
+        try:
+            self._engine.tick()
+            self._metrics.observe(self._engine)
+        except Exception:
+            _logger.exception("a tick failed")
+            self._engine.forget()
+
     def _take(self) -> list[_Request]:
         """Return all requests that wait, after waiting for the first of them."""
         taken: list[_Request] = []
+        size = 0
         with contextlib.suppress(queue.Empty):
             first = self._waiting.get(timeout=_TICK_SECONDS)
             while first is not None:
                 taken.append(first)
-                first = None if len(taken) == _MOST_AT_ONCE else self._waiting.get_nowait()
+                size += first[0].size
+                first = None if size >= _MOST_AT_ONCE else self._waiting.get_nowait()
         return taken
 
     def _serve(self, taken: list[_Request]) -> None:
