@@ -16,7 +16,7 @@ from clusterbandits.validate import Described, as_float, as_mapping, check_keys,
 from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -114,10 +114,19 @@ class Clusters:
         if not (isinstance(arm, str | int) and arm in self.arms) or len(self.arms) == 1:
             allowed = "one of several arms, so that one is left"
             raise invalid("arm", "Clusters.without_arm", allowed, arm)
-        left = [k for k, label in enumerate(self.arms) if label != arm]
-        labels = [self.partition.cluster_names[k] for k in left]
+        return self.limited_to([k for k, label in enumerate(self.arms) if label != arm])
+
+    def limited_to(self, numbers: Sequence[int]) -> Clusters:
+        """Return the clusters of some arms, given by number; clusters without any of them are left out.
+
+        Examples
+        --------
+        >>> Clusters({"red": ["a", "b"], "blue": ["c"]}, widths=0.1).limited_to([0, 1])
+        Clusters({'red': ['a', 'b']}, widths=[0.1])
+        """
+        labels, arms = self.partition.cluster_names, self.arms
         return self._regrouped(
-            Partition.of_labels(labels, [self.arms[k] for k in left], "Clusters.without_arm")
+            Partition.of_labels([labels[k] for k in numbers], [arms[k] for k in numbers], "Clusters")
         )
 
     def _regrouped(self, partition: Partition) -> Clusters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -85,14 +86,33 @@ def reference(policy: cb.Policy) -> Reference:
     )
 
 
+def rounded(mean: float, family: Any) -> float:
+    """A mean rounded to 1/8: its logit between two ends, its log above one, else in standard deviations."""
+    low, high = family.lowest, family.highest
+    if not low < mean < high:
+        return mean
+    if high < math.inf:
+        place = round_half_up(math.log((mean - low) / (high - mean)))
+        return float(low + (high - low) * math.exp(place) / (1.0 + math.exp(place)))
+    if low > -math.inf:
+        return float(low + math.exp(round_half_up(math.log(mean - low))))
+    return float(round_half_up(mean / family.sigma) * family.sigma)
+
+
+def round_half_up(number: float) -> float:
+    return math.floor(number * 8.0 + 0.5) / 8.0
+
+
 class Learner:
     """A policy online: every choice from scratch, by the plain reference.
 
-    What is awaited counts as paid, with the mean of its arm so far or, where that has none, of all arms.
+    What is awaited counts as paid, with the mean of its arm so far or, where that has none, of all arms,
+    rounded.
     """
 
     def __init__(self, policy: cb.Policy) -> None:
         self.settings: dict[str, Any] = policy.settings
+        self.family: Any = policy.family
         self.of = reference(policy)
         self.cluster = {arm: name for name in policy.clusters.names for arm in policy.clusters.members(name)}
         self.arms = list(policy.clusters.arms)
@@ -152,7 +172,7 @@ class Learner:
         return self.last
 
     def _as_if_paid(self) -> tuple[list[int], list[float]]:
-        everywhere = sum(self.totals.values()) / sum(self.pulls.values())
+        everywhere = rounded(sum(self.totals.values()) / sum(self.pulls.values()), self.family)
         pulls, totals = [], []
         for arm in self.arms:
             known, missing = self.pulls[arm], self.waiting[arm]

@@ -209,7 +209,7 @@ def test_single_arms_are_drawn_from_their_posterior(law: Law) -> None:
 def test_draws_within_a_width_are_those_of_the_restricted_posterior(law: Law) -> None:
     policy, posterior, common = learned(law, FEW, widths=0.3), expected(law, FEW, width=0.3)[0], 4
     state, count = policy._live, 4000
-    tries = (kindred._draw_within(state, 0, common) for _ in range(count))
+    tries = (kindred._draw_within(state, 0, common, 1 / state.pulls.size) for _ in range(count))
     found = [state.draws.copy() for kept in tries if kept]
     rng, many = np.random.default_rng(8), 200_000
     own = rng.choice(WIDTH, many, p=posterior.precisions)

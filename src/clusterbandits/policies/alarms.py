@@ -53,8 +53,6 @@ class Watchful:
     _live: State
     _kernels: Kernels
     _next_round: int
-    #: A state in which awaited rewards have arrived.
-    _supposed: State | None
     _lock: AbstractContextManager[Any]
     #: The next round to look in, infinite where nothing is watched.
     _look: float
@@ -91,10 +89,7 @@ class Watchful:
         known = {one.cluster for one in self.alarms()}
         self._look = int(self._kernels.watch(self._live, self._next_round))
         done = " The width is now ignored." if self.settings["alarm"] == "widen" else ""
-        found = [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
-        if found:
-            self._supposed = None
-        return found
+        return [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
 
     def _watch_earlier(self) -> None:
         """Move the next check and the dates of alarms as if cancelled rounds had never been asked for."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+#: [arm]: whether something is true of it.
+Mask = NDArray[np.bool_]
 
 NOBODY = -1
 #: Pure numbers this close, relative to the best, are tied; ``law.tie`` is for scores in the unit of rewards.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from clusterbandits.validate import Described, invalid
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from clusterbandits.clusters import Clusters
     from clusterbandits.partition import Label
+    from clusterbandits.policies.arms import Ints
 
 
 class CKLUCB(IndexPolicy):
@@ -83,6 +85,13 @@ class CKLUCB(IndexPolicy):
         inside = np.array(self.clusters.widths)[members]
         return np.where(members[:, None] == members[None, :], inside[:, None], math.inf)
 
+    def resized(self, clusters: Clusters, arms: Ints) -> Self:
+        """Return a new policy like this one for some of its arms, with their distances."""
+        settings, table = dict(self.settings), self.settings["distances"]
+        if table is not None:
+            settings["distances"] = [[table[row][column] for column in arms] for row in arms]
+        return self.make(clusters, settings, family=self.family, label=self.label)
+
     def add_arm(self, arm: Label, cluster: Label) -> None:
         """Take in a new arm, unless distances were given: nothing is known of its own."""
         with self._lock:
@@ -95,7 +104,7 @@ class CKLUCB(IndexPolicy):
         """Forget an arm and its distances."""
         with self._lock:
             gone, table = self._number(arm, "CKLUCB.remove_arm"), self.settings["distances"]
-            self.clusters.without_arm(arm)  # refuses the last arm before anything has changed
+            self._check_left(gone, "CKLUCB.remove_arm")
             if table is not None:
                 kept = [row for number, row in enumerate(table) if number != gone]
                 self.settings["distances"] = [row[:gone] + row[gone + 1 :] for row in kept]

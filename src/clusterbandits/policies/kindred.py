@@ -12,7 +12,7 @@ from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.posterior import draw_mean
 from clusterbandits.families.stream import Stream, fresh_stream, uniform
 from clusterbandits.limits import LARGEST_MEAN, MOST_TABLE_ARMS
-from clusterbandits.policies.arms import Floats, Ints, members_of
+from clusterbandits.policies.arms import NOBODY, Floats, Ints, Mask, members_of
 from clusterbandits.policies.kinship.cluster_mean import draw_cell, draw_cluster_mean, worth
 from clusterbandits.policies.kinship.learning import is_within, learn, learn_all
 from clusterbandits.policies.kinship.tables import (
@@ -81,12 +81,51 @@ def draw_largest(state: KindredState) -> int:
     if state.pulls.size > 1:
         common = draw_cell(state.stream, kin.common)
         for c in range(kin.told.size):
-            _draw_cluster(state, c, common)
+            _draw_cluster(state, c, common, 1.0 / (state.start[c + 1] - state.start[c]))
             for place in range(state.start[c], state.start[c + 1]):
                 arm = state.order[place]
                 if state.draws[arm] > best:
                     chosen, best = arm, state.draws[arm]
     return int(chosen)
+
+
+@kernel
+def among(state: KindredState, _n: int, open_arms: Mask) -> int:
+    """Return the open arm with the largest draw, given all rewards; arms that must be tried first go before.
+
+    About one open arm of a cluster is drawn, whatever the number of others.
+    """
+    untried = _untried_among(state, open_arms)
+    if untried >= 0:
+        return untried
+    kin, chosen, best = state.kinship, NOBODY, -math.inf
+    common = draw_cell(state.stream, kin.common)
+    for c in range(kin.told.size):
+        count = 0
+        for place in range(state.start[c], state.start[c + 1]):
+            count += open_arms[state.order[place]]
+        if count > 0:
+            _draw_cluster(state, c, common, 1.0 / count)
+            for place in range(state.start[c], state.start[c + 1]):
+                arm = state.order[place]
+                if open_arms[arm] and (chosen == NOBODY or state.draws[arm] > best):
+                    chosen, best = arm, state.draws[arm]
+    return int(chosen)
+
+
+@inner_kernel
+def _untried_among(state: KindredState, open_arms: Mask) -> int:
+    """Return an open arm that must be tried first, or -1, as ``_untried`` does."""
+    for c in range(state.kinship.told.size):
+        if state.kinship.told[c] == 0.0:
+            for place in range(state.start[c], state.start[c + 1]):
+                if open_arms[state.order[place]]:
+                    return int(state.order[place])
+    if state.law.highest == math.inf:
+        for arm in range(state.pulls.size):
+            if open_arms[arm] and state.pulls[arm] == 0:
+                return arm
+    return NOBODY
 
 
 @inner_kernel
@@ -107,13 +146,16 @@ def _untried(state: KindredState) -> int:
 
 
 @inner_kernel
-def _draw_cluster(state: KindredState, c: int, common: int) -> None:
-    """Draw the way in which a cluster is explained, and then what stands for the means of its arms."""
+def _draw_cluster(state: KindredState, c: int, common: int, chance: float) -> None:
+    """Draw the way in which a cluster is explained, and then what stands for the means of its arms.
+
+    An arm that is no exception is drawn with a probability of ``chance``.
+    """
     ways, share = state.kinship.ways[c, common], uniform(state.stream)
     if share < ways[UNRELATED_BELOW]:
         _draw_unrelated(state, c)
-    elif share >= ways[WITHIN_BELOW] or not _draw_within(state, c, common):
-        _draw_alike(state, c, _draw_precision(state, c, common), False)
+    elif share >= ways[WITHIN_BELOW] or not _draw_within(state, c, common, chance):
+        _draw_alike(state, c, _draw_precision(state, c, common), chance, False)
 
 
 @kernel
@@ -135,24 +177,24 @@ def _draw_precision(state: KindredState, c: int, common: int) -> int:
 
 
 @kernel
-def _draw_within(state: KindredState, c: int, common: int) -> bool:
+def _draw_within(state: KindredState, c: int, common: int, chance: float) -> bool:
     """Draw until the means keep within the width; tell whether they ever did."""
     for _ in range(_TRIES):
         by_width = uniform(state.stream) < state.kinship.ways[c, common, BY_WIDTH]
         v = WIDTH if by_width else _draw_precision(state, c, common)
-        if _draw_alike(state, c, v, True):
+        if _draw_alike(state, c, v, chance, True):
             return True
     return False
 
 
 @kernel
-def _draw_alike(state: KindredState, c: int, v: int, within: bool) -> bool:
-    """Draw exceptions and about one other arm of a cluster; the others stand at their posterior means.
+def _draw_alike(state: KindredState, c: int, v: int, chance: float, within: bool) -> bool:
+    """Draw exceptions, and others with a probability of ``chance``; the rest stand at their posterior means.
 
     To keep ``within`` the width, all are drawn; tell whether they do.
     """
     mean, point = draw_cluster_mean(state, state.stream, c, v)
-    known, chance = worth(state, c, v, mean), 1.0 / (state.start[c + 1] - state.start[c])
+    known = worth(state, c, v, mean)
     base, least, most = state.kinship.base, math.inf, -math.inf
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
@@ -227,13 +269,14 @@ class _Memory(StreamPlace):
         kin.totals[:] = data["learned_totals"] if same else state.totals
         learn_all(state)
 
-    def carry(self, source: Any, target: Any) -> None:
-        """Take over what the other state has learned since."""
-        super().carry(source, target)
-        if source.kinship.lessons[0] != target.kinship.lessons[0]:
-            for name, known in zip(Kinship._fields, source.kinship, strict=True):
-                if name != "told":
-                    getattr(target.kinship, name)[:] = known
+    def learn_again(self, state: Any, number: int) -> None:
+        """Let the cluster of an arm be due."""
+        state.kinship.due[state.cluster[number]] = 0.0
+
+    def learn_all(self, state: Any) -> None:
+        """Learn all clusters again from all rewards."""
+        state.kinship.pulls[:], state.kinship.totals[:] = state.pulls, state.totals
+        learn_all(state)
 
 
 class Kindred(Policy):
@@ -275,7 +318,7 @@ class Kindred(Policy):
     guarantee = "none proven"
     reference = "this project"
     saved = _Memory()
-    kernels = Kernels(select, update, watch=watch, learn=learn)
+    kernels = Kernels(select, update, watch=watch, learn=learn, among=among)
     most_arms = MOST_TABLE_ARMS
 
     def new_state(self, rng: Generator | None) -> KindredState:
@@ -292,6 +335,12 @@ class Kindred(Policy):
             draws=np.zeros(arms),
         )
         return state._replace(kinship=_before_rewards(state))
+
+    def supposing(self, live: Any) -> KindredState:
+        """Return a state for awaited rewards: they change neither what was learned nor widths."""
+        state: KindredState = live
+        kinship = state.kinship._replace(told=state.kinship.told.copy())
+        return state._replace(pulls=state.pulls.copy(), totals=state.totals.copy(), kinship=kinship)
 
 
 #: What was learned from widths alone, by what it depends on.

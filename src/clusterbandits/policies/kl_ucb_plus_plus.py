@@ -11,6 +11,9 @@ from clusterbandits.policies.scores import MONOTONE, ScorePolicy
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clusterbandits.partition import Label
     from clusterbandits.policies.scores import ScoreState
 
 
@@ -54,8 +57,8 @@ class KLUCBPlusPlus(ScorePolicy):
     timeless = True
     relies_on = MONOTONE
 
-    def ask(self, k: int | None = None) -> Any:
+    def ask(self, k: int | None = None, *, available: Iterable[Label] | None = None) -> Any:
         """Return the arm to play next, or a list of arms; refused where the horizon is not known."""
         if self.settings["horizon"] is None:
             raise invalid("horizon", "KLUCBPlusPlus", "the number of rounds there will be, to be asked", None)
-        return super().ask(k)
+        return super().ask(k, available=available)

@@ -6,52 +6,55 @@ import copy
 import math
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from clusterbandits.errors import WidthWarning
 from clusterbandits.limits import MOST_ROUNDS
-from clusterbandits.partition import check_arms
-from clusterbandits.policies.alarms import Watchful
+from clusterbandits.policies.choosing import as_labels
+from clusterbandits.policies.merging import Merging
 from clusterbandits.policies.protocol import KERNELS, entries
-from clusterbandits.policies.saved import Saved
-from clusterbandits.validate import as_float, between, invalid, is_number, one_of, shown, whole
+from clusterbandits.validate import as_float, invalid, one_of, shown, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clusterbandits.clusters import Clusters
-    from clusterbandits.families import Family
     from clusterbandits.partition import Label
-    from clusterbandits.policies.protocol import Kernels, State
+    from clusterbandits.policies.protocol import State
 
 #: What is made when a policy is first asked or told, not before: simulations never use it.
-_LAZY = frozenset({"_live", "_kernels", "_awaited", "_all_awaited", "_next_round", "_numbers", "_look"})
+_LAZY = frozenset(
+    {
+        "_all_awaited",
+        "_all_told",
+        "_awaited",
+        "_chosen_on",
+        "_each",
+        "_kernels",
+        "_live",
+        "_look",
+        "_next_round",
+        "_numbers",
+        "_open",
+        "_retired",
+        "_views",
+    }
+)
+#: What is made again from the rest.
+_DERIVED = frozenset({"_lock", "_kernels", "_views", "_chosen_on", "_known"})
 
 
-class Online(Watchful):
+class Online(Merging):
     """``ask`` and ``tell`` on the kernels that simulations run.
 
     The number of the next round is one more than all pulls known of, those told and those still awaited. An
-    awaited pull counts as if it had paid its arm's mean so far (the mean of all arms, where it has none), so
-    that a batch spreads instead of asking for one arm throughout.
+    awaited pull counts as if it had paid its arm's mean so far, so that a batch spreads instead of asking for
+    one arm throughout. Where an arm has no rewards, that is the mean of all rewards, rounded to 1/8 on the
+    scale of the family (logits of means between two ends, logs of means above 0, else standard deviations),
+    so that it seldom changes.
 
     Every public call holds the policy's lock, reads included, because kernels release the GIL. Warnings are
     issued after the lock is released, so that a handler may use the policy, even from another thread.
     """
-
-    clusters: Clusters
-    family: Family
-    most_arms: ClassVar[int]
-    #: What it remembers besides pulls and totals.
-    saved: ClassVar[Saved] = Saved()
-    #: Whether it uses sums of squares; every reward must then be told on its own.
-    needs_squares: ClassVar[bool] = False
-    _live: State
-    _kernels: Kernels
-    _awaited: list[int]
-    _all_awaited: int
-    _next_round: int
-    _numbers: dict[Label, int]
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -68,27 +71,21 @@ class Online(Watchful):
             return vars(self)[name]
 
     def _begin(self) -> None:
-        """Set up the state before the first round."""
         live: State = self.fresh_state()
         self._kernels = entries(live)
-        self._awaited = [0] * len(self.clusters.arms)
-        self._all_awaited = 0
         self._next_round = 1
         self._numbers = {label: number for number, label in enumerate(self.clusters.arms)}
-        #: A state in which awaited rewards have arrived, and the arms in which it may be out of date.
-        self._supposed: State | None = None
-        self._outdated: set[int] = set()
         self._each = self.kernels.wants_each
+        self._begin_choosing(live)
         self._begin_watch(live)
         self._live = live
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return a copy of all attributes but the lock and the kernels, for ``copy`` and ``pickle``."""
+        """Return a copy of all attributes but the lock and what follows from the others."""
         with self._lock:
-            kept = {key: value for key, value in vars(self).items() if key not in {"_lock", "_kernels"}}
-            if "_live" in kept:
-                kept["_supposed"] = None
-            return copy.deepcopy(kept)
+            if "_live" in vars(self):
+                self._settle()
+            return copy.deepcopy({key: value for key, value in vars(self).items() if key not in _DERIVED})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore what ``__getstate__`` returned, with a new lock."""
@@ -97,11 +94,7 @@ class Online(Watchful):
         if "_live" in state:
             KERNELS.setdefault(type(self._live), self.kernels)
             self._kernels = entries(self._live)
-
-    @property
-    def kernels(self) -> Kernels:
-        """The compiled functions of the policy."""
-        raise NotImplementedError
+            self._forget_views(self._live)
 
     def fresh_state(self) -> State:
         """Return the state before the first round."""
@@ -129,26 +122,84 @@ class Online(Watchful):
     def awaited(self) -> dict[Label, int]:
         """Arms that were asked for and whose rewards have not arrived, with how many are missing."""
         with self._lock:
-            counts = zip(self.clusters.arms, self._awaited, strict=True)
+            counts = zip(self.clusters.arms, self._awaited.tolist(), strict=True)
             return {label: count for label, count in counts if count}
 
-    def ask(self, k: int | None = None) -> Any:
+    @property
+    def retired(self) -> tuple[Label, ...]:
+        """The arms that are no longer chosen, in the order of all arms."""
+        with self._lock:
+            retired = self._retired.tolist()
+            return tuple(label for label, gone in zip(self.clusters.arms, retired, strict=True) if gone)
+
+    def ask(self, k: int | None = None, *, available: Iterable[Label] | None = None) -> Any:
         """Return the arm to play next, or a list of arms to play before any of them has paid.
 
         Parameters
         ----------
         k
             How many arms; left out, one arm is returned by itself. Other threads wait until all are chosen.
+        available
+            The arms to choose from; left out, all that are not retired. The choice is that of the same policy
+            after ``remove_arm`` of all other arms. A policy with a kernel ``among`` (Kindred) instead keeps
+            what it has learned from the other arms.
+
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB, Clusters
+        >>> policy = KLUCB(Clusters({"red": ["a", "b"], "blue": ["c"]}))
+        >>> policy.ask(available=["b", "c"]), policy.ask(2, available=["b", "c"])
+        ('b', ['c', 'b'])
         """
-        count = 1 if k is None else whole("k", f"{type(self).__name__}.ask", k, least=1, most=10**6)
+        owner = f"{type(self).__name__}.ask"
+        count = 1 if k is None else whole("k", owner, k, least=1, most=10**6)
+        labels = None if available is None else as_labels(available, owner)
         with self._lock:
             left = MOST_ROUNDS - self._next_round + 1
             if count > left:
-                allowed = f"at most {left}, {MOST_ROUNDS:g} in all"
-                raise invalid("k", f"{type(self).__name__}.ask", allowed, count)
+                raise invalid("k", owner, f"at most {left}, {MOST_ROUNDS:g} in all", count)
+            open_arms = self._open if labels is None else self._open_arms(labels, owner)
             if k is None:
-                return self.clusters.arms[self._ask()]
-            return [self.clusters.arms[self._ask()] for _ in range(count)]
+                return self.clusters.arms[self._ask(open_arms)]
+            return [self.clusters.arms[self._ask(open_arms)] for _ in range(count)]
+
+    def _ask(self, open_arms: Any) -> int:
+        number = self._choose(open_arms)
+        self._expect(number, 1)
+        return number
+
+    def _expect(self, number: int, pulls: int) -> None:
+        self._awaited[number] += pulls
+        self._all_awaited += pulls
+        self._next_round += pulls
+        if self._views:
+            self._mark(number)
+
+    def expect(self, arm: Label, pulls: int = 1) -> None:
+        """Await rewards of an arm that was chosen elsewhere, as if ``ask`` had returned it.
+
+        Parameters
+        ----------
+        arm
+            The label of the arm, which may be retired.
+        pulls
+            How many rewards to await.
+
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB, Clusters
+        >>> policy = KLUCB(Clusters([2, 1]))
+        >>> policy.expect(2)
+        >>> policy.awaited, policy.rounds, policy.ask()
+        ({2: 1}, 1, 0)
+        """
+        owner = f"{type(self).__name__}.expect"
+        many = whole("pulls", owner, pulls, least=1)
+        with self._lock:
+            number = self._number(arm, owner)
+            if self._next_round + many > MOST_ROUNDS + 1:
+                raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
+            self._expect(number, many)
 
     def tell(self, arm: Label, reward: float, pulls: int = 1) -> None:
         """Take in what an arm paid, whether or not it was asked for.
@@ -180,7 +231,7 @@ class Online(Watchful):
             number = self._number(arm, owner)
             if many > 1 and self._each:
                 raise invalid("pulls", owner, "1, since this policy needs every reward on its own", pulls)
-            waiting = self._awaited[number]
+            waiting = int(self._awaited[number])
             expected = many if many < waiting else waiting
             following = self._next_round + many - expected
             if following > MOST_ROUNDS + 1:
@@ -188,14 +239,60 @@ class Online(Watchful):
             self._kernels.update(self._live, number, many, total)
             if learns:
                 self._kernels.learn(self._live, number)
-            self._awaited[number] = waiting - expected
-            self._all_awaited -= expected
+            if expected:
+                self._awaited[number] = waiting - expected
+                self._all_awaited -= expected
+            self._all_told += many
             self._next_round = following
-            if self._supposed is not None:
-                self._outdated.add(number)
+            if self._views:
+                self._mark(number)
             noticed = self._watch() if following >= self._look else ()
         for sentence in noticed:
             warnings.warn(sentence, WidthWarning, stacklevel=3)
+
+    def correct(self, arm: Label, change: float) -> None:
+        """Change the total of an arm: a reward that was told already turns out larger, or smaller.
+
+        Pulls, rounds and awaited rewards stay as they are. Policies that need every reward on its own cannot
+        be corrected.
+
+        Parameters
+        ----------
+        arm
+            The label of the arm.
+        change
+            By how much its total grows; negative if it shrinks. The new total must be possible for the
+            reward family and the number of pulls.
+
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB, Clusters
+        >>> policy = KLUCB(Clusters([2, 1]))
+        >>> policy.tell(0, 0)
+        >>> policy.correct(0, 1)
+        >>> policy.pulls[0], policy.totals[0]
+        (1, 1.0)
+        """
+        owner = f"{type(self).__name__}.correct"
+        by = as_float(change)
+        if not math.isfinite(by):
+            raise invalid("change", owner, "a finite number", change)
+        with self._lock:
+            number = self._number(arm, owner)
+            self._check_sums(owner)
+            pulls, total = int(self._live.pulls[number]), float(self._live.totals[number])
+            if not pulls:
+                raise invalid("arm", owner, "an arm with at least one reward", arm)
+            changed = self._cut_off(total + by, pulls, abs(total) + abs(by))
+            if changed is None:
+                allowed = f"such that the total of {pulls} rewards is possible, each {self.family.support}"
+                raise invalid("change", owner, allowed, change)
+            self._live.totals[number] = changed
+            self._kernels.update(self._live, number, 0, 0.0)
+            self.saved.learn_again(self._live, number)
+            self._kernels.learn(self._live, number)
+            if self._views:
+                self._mark(number)
 
     def cancel(self, arm: Label, pulls: int = 1) -> None:
         """Stop waiting for rewards that will never come: those rounds then never happened."""
@@ -203,14 +300,12 @@ class Online(Watchful):
         many = whole("pulls", owner, pulls, least=1)
         with self._lock:
             number = self._number(arm, owner)
-            waiting = self._awaited[number]
+            waiting = int(self._awaited[number])
             if many > waiting:
                 raise invalid("pulls", owner, f"at most the {waiting} awaited of arm {shown(arm)}", pulls)
-            self._awaited[number] -= many
-            self._all_awaited -= many
-            self._next_round -= many
-            self._supposed = None
-            self.saved.forget(self._live, self._next_round)
+            self._expect(number, -many)
+            chosen_on = self._live if self._chosen_on is None else self._chosen_on.state
+            self.saved.forget(chosen_on, self._next_round)
             self._watch_earlier()
 
     def add_arm(self, arm: Label, cluster: Label) -> None:
@@ -220,140 +315,61 @@ class Online(Watchful):
 
     def remove_arm(self, arm: Label) -> None:
         """Forget an arm; rounds go on counting. A cluster goes with its last arm."""
+        owner = f"{type(self).__name__}.remove_arm"
         with self._lock:
-            self._number(arm, f"{type(self).__name__}.remove_arm")
+            self._check_left(self._number(arm, owner), owner)
             self._regroup(self.clusters.without_arm(arm))
 
-    def _ask(self) -> int:
-        if not self._all_awaited:
-            number = int(self._kernels.select(self._live, self._next_round))
-        elif self._live.pulls.any():
-            supposed = self._as_if_paid()
-            self.saved.carry(self._live, supposed)
-            number = int(self._kernels.select(supposed, self._next_round))
-            self.saved.carry(supposed, self._live)
-        else:
-            number = self._awaited.index(min(self._awaited))
-        self._awaited[number] += 1
-        self._all_awaited += 1
-        self._next_round += 1
-        if self._supposed is not None:
-            self._outdated.add(number)
-        return number
+    def retire_arm(self, arm: Label) -> None:
+        """Never choose an arm again, and keep what is known of it; rewards that arrive late still count.
 
-    def _as_if_paid(self) -> State:
-        """Return a state in which every awaited pull has paid the mean of its arm.
+        Simulations of the policy have all its arms. ``remove_arm`` forgets an arm.
 
-        It is kept, so that an ``ask`` changes as many arms in it as have changed since the last one.
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB, Clusters
+        >>> policy = KLUCB(Clusters([2, 1]))
+        >>> policy.retire_arm(1)
+        >>> policy.retired, policy.ask(3)
+        ((1,), [0, 2, 0])
         """
-        if self._supposed is None or self._each:
-            self._supposed = _copy(self._live)
-            self._outdated = {number for number, missing in enumerate(self._awaited) if missing}
-        supposed, live = self._supposed, self._live
-        unknown = [k for k in self._outdated if not live.pulls[k] and self._awaited[k]]
-        pooled = float(live.totals.sum() / live.pulls.sum()) if unknown else 0.0
-        for number in sorted(self._outdated):
-            missing, known = self._awaited[number], int(live.pulls[number])
-            mean = float(live.totals[number]) / known if known else pooled
-            if self._each:
-                for _ in range(missing):
-                    self._kernels.update(supposed, number, 1, mean)
-                continue
-            more = known + missing - int(supposed.pulls[number])
-            supposed.totals[number] = (
-                float(live.totals[number]) + missing * mean if missing else live.totals[number]
-            )
-            self._kernels.update(supposed, number, more, 0.0)
-        # The mean of all arms stands in for that of an arm without rewards, and changes with each.
-        self._outdated = set(unknown)
-        return supposed
+        owner = f"{type(self).__name__}.retire_arm"
+        with self._lock:
+            number = self._number(arm, owner)
+            self._check_limits(owner)
+            self._check_left(number, owner)
+            retired = self._retired.copy()
+            retired[number] = True
+            self._retire(retired)
+
+    def restore_arm(self, arm: Label) -> None:
+        """Let a retired arm be chosen again.
+
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB, Clusters
+        >>> policy = KLUCB(Clusters([2, 1]))
+        >>> policy.retire_arm(0)
+        >>> policy.restore_arm(0)
+        >>> policy.retired, policy.ask()
+        ((), 0)
+        """
+        with self._lock:
+            number = self._number(arm, f"{type(self).__name__}.restore_arm")
+            retired = self._retired.copy()
+            retired[number] = False
+            self._retire(retired)
+
+    def _check_left(self, number: int, owner: str) -> None:
+        """Refuse to give up the last arm that can be chosen."""
+        others = self._retired.copy()
+        others[number] = True
+        if others.all():
+            allowed = "one of several arms that are not retired, so that one is left"
+            raise invalid("arm", owner, allowed, self.clusters.arms[number])
 
     def _number(self, arm: Label, owner: str) -> int:
         try:
             return self._numbers[arm]
         except (KeyError, TypeError):
             raise invalid("arm", owner, one_of(self.clusters.arms), arm) from None
-
-    @property
-    def _per_arm(self) -> tuple[str, ...]:
-        """What is saved of every arm, by the names that files use."""
-        return ("pulls", "totals", *(("squares",) if self.needs_squares else ()), "awaited")
-
-    @property
-    def _told_keys(self) -> tuple[str, ...]:
-        """The names that files use for everything a policy was told."""
-        return (*self._per_arm, "rounds", "choice", "watched")
-
-    def _regroup(self, clusters: Clusters) -> None:
-        """Move what is known of arms that stay to a state for other clusters."""
-        check_arms("arm", f"{type(self).__name__}.add_arm", len(clusters.arms), self.most_arms)
-        told = self._told()
-        per_arm = zip(*(told[key] for key in self._per_arm), strict=True)
-        known = dict(zip(self.clusters.arms, per_arm, strict=True))
-        rows = [known.get(label, (0,) * len(self._per_arm)) for label in clusters.arms]
-        before, self.clusters = self.clusters, clusters
-        try:
-            self._begin()
-        except BaseException:  # Memory may run out.
-            self.clusters = before
-            raise
-        columns = zip(self._per_arm, zip(*rows, strict=True), strict=True)
-        self._resume(told | dict(columns))
-
-    def _told(self) -> dict[str, Any]:
-        """Return all it was told, as plain data."""
-        state: Any = self._live
-        per_arm = {key: getattr(state, key).tolist() for key in self._per_arm if key != "awaited"}
-        return {
-            **per_arm,
-            "awaited": list(self._awaited),
-            "rounds": self._next_round - 1,
-            "choice": self.saved.dump(state, self.clusters.arms),
-            "watched": self._watched(),
-        }
-
-    def _take_up(self, told: dict[str, Any], owner: str) -> None:
-        """Take in what ``_told`` returned, into a state before its first round."""
-        arms = len(self.clusters.arms)
-        for key in self._per_arm:
-            if not isinstance(told[key], list) or len(told[key]) != arms:
-                raise invalid(key, owner, f"a list with a number for each of {arms} arms", told[key])
-        pulls = [whole("pulls", owner, count, least=0) for count in told["pulls"]]
-        awaited = [whole("awaited", owner, count, least=0) for count in told["awaited"]]
-        rounds = whole("rounds", owner, told["rounds"], least=sum(pulls) + sum(awaited))
-        totals = [self._total(*one, owner) for one in zip(told["totals"], pulls, strict=True)]
-        clean: dict[str, Any] = {"pulls": pulls, "totals": totals, "awaited": awaited, "rounds": rounds}
-        if self.needs_squares:
-            clean["squares"] = [between("squares", owner, one, 0, math.inf) for one in told["squares"]]
-        self.saved.checked(told["choice"], self._live, self._numbers, rounds, owner)
-        self._next_round = rounds + 1
-        self._check_watched(told["watched"], owner)
-        self._resume(told | clean)
-
-    def _total(self, total: object, pulls: int, owner: str) -> float:
-        if not pulls and as_float(total) != 0.0:
-            raise invalid("totals", owner, "0 for an arm that was never pulled", total)
-        if not is_number(total):
-            raise invalid("totals", owner, "made of numbers", total)
-        return self.family.read_total(total, pulls, owner) if pulls else 0.0
-
-    def _resume(self, told: dict[str, Any]) -> None:
-        state: Any = self._live
-        for number, (many, total) in enumerate(zip(told["pulls"], told["totals"], strict=True)):
-            if many:
-                self._kernels.update(state, number, many, total)
-        if self.needs_squares:
-            state.squares[:] = told["squares"]
-        self._awaited = list(told["awaited"])
-        self._all_awaited = sum(told["awaited"])
-        self._next_round = told["rounds"] + 1
-        self._restore_watched(told["watched"])
-        # What is learned again depends on the widths that are still in use.
-        self.saved.load(told["choice"], state, self._numbers)
-
-
-def _copy(part: Any) -> Any:
-    """Return a state with arrays of its own, those of its parts included."""
-    if isinstance(part, tuple):
-        return type(part)(*map(_copy, part))
-    return part.copy() if hasattr(part, "copy") else part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
@@ -12,18 +13,20 @@ from clusterbandits.clusters import Clusters
 from clusterbandits.families import Family, as_family
 from clusterbandits.families.law import lower, upper
 from clusterbandits.families.posterior import flat_prior
+from clusterbandits.families.stream import fresh_stream
 from clusterbandits.fingerprint import is_own
 from clusterbandits.limits import MOST_ARMS
 from clusterbandits.outside import load, reference, source_key
 from clusterbandits.partition import check_arms
 from clusterbandits.policies.arms import alone, layout_of, members_of
+from clusterbandits.policies.choosing import as_labels
 from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.online import Online
 from clusterbandits.policies.protocol import KERNELS, one_round
 from clusterbandits.policies.settings import check_prior, documented, read_settings, refuse_setting, signature
 from clusterbandits.policies.width_alarm import fresh_alarm
 from clusterbandits.serial import read_json, to_json
-from clusterbandits.validate import Described, check_keys, choice, invalid
+from clusterbandits.validate import Described, check_keys, choice, invalid, whole
 from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
@@ -32,9 +35,12 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from clusterbandits.partition import Label
+    from clusterbandits.policies.arms import Ints
     from clusterbandits.policies.protocol import Assumption, State
 
-_FORMAT = "clusterbandits policy 2"
+_FORMAT = "clusterbandits policy 3"
+#: An earlier format, in which no arm can be retired.
+_BEFORE_RETIRED = "clusterbandits policy 2"
 #: The name that stands for the default policy, and the policy that it is.
 AUTO, DEFAULT = "auto", "kindred"
 _DESCRIPTION = ["policy", "settings", "family", "label", "clusters"]
@@ -251,6 +257,11 @@ class Policy(Online):
         """Make a state before the first round; ``rng`` is None for a policy that does not draw."""
         raise NotImplementedError
 
+    def resized(self, clusters: Clusters, arms: Ints) -> Self:
+        """Return a new policy like this one for some of its arms, given by number."""
+        del arms
+        return self.make(clusters, dict(self.settings), family=self.family, label=self.label)
+
     def for_horizon(self, horizon: int) -> Self:
         """Return a new policy like this one for so many rounds; changes of this one do not affect it."""
         with self._lock:
@@ -258,6 +269,47 @@ class Policy(Online):
             if self.needs_horizon and settings["horizon"] is None:
                 settings["horizon"] = horizon
             return self.make(self.clusters, settings, family=self.family, label=self.label)
+
+    def chances(
+        self, draws: int = 1000, *, available: Iterable[Label] | None = None, seed: int = 0
+    ) -> dict[Label, float]:
+        """Return how likely ``ask`` is to return each arm now; nothing is changed.
+
+        A policy that draws is asked many times, with random numbers of ``seed``: a probability p has the
+        standard error (p (1 − p) / draws)^½. The choice of any other policy is certain.
+
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB, Thompson
+        >>> policy = KLUCB(Clusters([2, 1]))
+        >>> policy.chances()
+        {0: 1.0, 1: 0.0, 2: 0.0}
+        >>> policy = Thompson(Clusters([2, 1]))
+        >>> for arm in policy.ask(3):
+        ...     policy.tell(arm, 1)
+        >>> sum(policy.chances(200).values())
+        1.0
+        """
+        owner = f"{type(self).__name__}.chances"
+        many = whole("draws", owner, draws, least=1, most=10**6) if self.randomised else 1
+        labels = None if available is None else as_labels(available, owner)
+        twin = copy.copy(self)
+        if self.randomised:
+            twin._draw_from(np.random.default_rng([whole("seed", owner, seed, least=0), 1]))
+        with twin._lock:
+            open_arms = twin._open if labels is None else twin._open_arms(labels, owner)
+            chosen = np.bincount(
+                [twin._choose(open_arms) for _ in range(many)], minlength=len(self.clusters.arms)
+            )
+        return dict(zip(twin.clusters.arms, (chosen / many).tolist(), strict=True))
+
+    def _draw_from(self, rng: Generator) -> None:
+        """Draw other random numbers from now on."""
+        live: Any = self._live
+        if hasattr(live, "stream"):
+            live.stream[:] = fresh_stream(rng)
+        else:
+            live.rng = rng
 
     def explain(self) -> Explanation:
         """Return what it knows of every arm, and what it compares them by where that is not left to chance.
@@ -378,14 +430,16 @@ class Policy(Online):
         """
         owner = f"{cls.__name__}.from_json"
         data = read_json(text, owner)
-        if not isinstance(data, Mapping) or data.get("format") != _FORMAT:
+        if not isinstance(data, Mapping) or data.get("format") not in (_FORMAT, _BEFORE_RETIRED):
             given = data.get("format") if isinstance(data, Mapping) else data
             raise invalid("format", owner, repr(_FORMAT), given)
+        added: dict[str, Any] = {"retired": []} if data["format"] == _BEFORE_RETIRED else {}
         described = [*_DESCRIPTION, *(["source"] if ":" in str(data.get("policy")) else [])]
         restored = cls.of_description({key: data[key] for key in described if key in data})
         vars(restored).pop("_source", None)
-        check_keys(["format", *described, *restored._told_keys], owner, data)
-        restored._take_up({key: data[key] for key in restored._told_keys}, owner)
+        told = [key for key in restored._told_keys if key not in added]
+        check_keys(["format", *described, *told], owner, data)
+        restored._take_up({key: data[key] for key in told} | added, owner)
         return restored
 
     def __repr__(self) -> str:

@@ -6,9 +6,12 @@ These two are all a policy needs: it is then played round by round. The others a
 ``hold(state, arm, n, limit)`` returns for how many rounds from n on the choice is certain whatever rewards
 they bring. Skip-ahead simulation is exact only if that is true, so a policy that has ``hold`` declares in
 ``relies_on`` what its reasoning assumes, and ``clusterbandits.testing.check_policy`` tries to refute it.
+``among(state, n, open)`` chooses among the arms that are open, for ``available`` and retired arms, with all
+that is known of the others. Without it, ``ask`` chooses as if the others had been removed.
 ``watch(state, n)`` lets the policy look at its data before round n and returns the round of its next look.
 ``learn(state, arm)`` follows the rewards of an arm and lets the policy renew what it need not renew in every
-round. Rewards that online use only supposes, while they are awaited, are taken in but never learned from.
+round. Rewards that online use only supposes, while they are awaited, are taken in but never learned from:
+``update`` follows what is supposed of an arm, also with 0 or fewer pulls, after its total was set.
 With ``wants_each`` every reward is taken in on its own, for sums of squares.
 
 The functions of this file dispatch: a kernel that calls them is compiled once per class of state.
@@ -87,6 +90,8 @@ class Kernels(NamedTuple):
     wants_each: bool = False
     #: For ``hold_by_search``: whether the choice of round n is certain for so many rounds.
     certain: Callable[..., bool] = uncertain
+    #: Chooses among some of the arms; None where they are chosen among as if there were no others.
+    among: Callable[..., int] | None = None
 
 
 #: The kernels of every class of state that was made.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clusterbandits.clusters import Clusters
+    from clusterbandits.policies.arms import Ints
 
 _BASE = {"seed": 0}
 
@@ -226,6 +227,20 @@ class PythonPolicy(Policy):
             allowed = f"set by reset() to a value before the first round: {', '.join(missing)}"
             raise invalid("remembers", type(self).__name__, allowed, Described("no value"))
         return state
+
+    @property
+    def _in_order(self) -> bool:
+        return type(self).update is not PythonPolicy.update
+
+    def _limited_to(self, arms: Ints) -> Any:
+        state = super()._limited_to(arms)
+        state.rng = self._live.rng  # type: ignore[attr-defined]
+        return state
+
+    def _check_limits(self, owner: str) -> None:
+        if self.remembers:
+            allowed = "without attributes of its own, which belong to all of its arms"
+            raise invalid("remembers", owner, allowed, self.remembers)
 
     def _regroup(self, clusters: Clusters) -> None:
         if self.remembers:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clusterbandits.partition import Label
+    from clusterbandits.policies.arms import Ints
 
 #: What the state of a PCG64 generator consists of, with the bits of each number.
 _GENERATOR = {"state": 128, "inc": 128, "has_uint32": 1, "uinteger": 32}
@@ -25,6 +26,8 @@ class Saved:
 
     #: The keys under which it is saved.
     keys: tuple[str, ...] = ()
+    #: Whether rewards change it too, and not only choices.
+    changes_with_rewards: bool = False
 
     def dump(self, state: Any, arms: Sequence[Label]) -> dict[str, Any]:
         """Return what is remembered, as plain data."""
@@ -37,11 +40,23 @@ class Saved:
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
         """Restore what ``dump`` returned."""
 
-    def carry(self, source: Any, target: Any) -> None:
-        """Let one state remember what a choice on another one decided for later rounds."""
+    def carry(self, source: Any, target: Any, numbers: Ints) -> None:
+        """Let one state remember what a choice on another one decided for later rounds.
+
+        ``numbers`` has the number in the target of every arm of the source, ``NOBODY`` where it has none.
+        """
 
     def forget(self, state: Any, next_round: int) -> None:
         """Forget a choice that was made for a round that was cancelled."""
+
+    def learn_again(self, state: Any, number: int) -> None:
+        """Let ``learn`` take the corrected rewards of an arm into account at once."""
+
+    def learn_all(self, state: Any) -> None:
+        """Learn from all rewards at once."""
+
+    def add(self, state: Any, data: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+        """Add what another policy has counted since ``before``."""
 
     def checked(
         self, data: object, state: Any, numbers: Mapping[Label, int], rounds: int, owner: str
@@ -85,10 +100,12 @@ class KeptChoice(Saved):
         if data["last"] in numbers:
             state.memory["last"][0], state.memory["until"][0] = numbers[data["last"]], int(data["until"])
 
-    def carry(self, source: Any, target: Any) -> None:
-        """Copy arm and round."""
-        for name in self.keys:
-            target.memory[name][0] = source.memory[name][0]
+    def carry(self, source: Any, target: Any, numbers: Ints) -> None:
+        """Copy arm and round; an arm that the target does not have is not kept."""
+        last = int(source.memory["last"][0])
+        number = NOBODY if last == NOBODY else int(numbers[last])
+        target.memory["last"][0] = number
+        target.memory["until"][0] = 0 if number == NOBODY else source.memory["until"][0]
 
     def forget(self, state: Any, next_round: int) -> None:
         """Choose again if the choice belongs to a round that did not take place."""
@@ -120,14 +137,21 @@ class Counter(Saved):
         for name in self.keys:
             state.memory[name][0] = int(data[name])
 
-    def carry(self, source: Any, target: Any) -> None:
+    def carry(self, source: Any, target: Any, numbers: Ints) -> None:
         """Copy the number."""
+        del numbers
         for name in self.keys:
             target.memory[name][0] = source.memory[name][0]
 
+    def add(self, state: Any, data: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+        """Add the rounds that another policy has counted."""
+        for name in self.keys:
+            more = int(data.get(name, 0)) - int(before.get(name, 0))
+            state.memory[name][0] = min(max(int(state.memory[name][0]) + more, 0), MOST_ROUNDS)
+
 
 class StreamPlace(Saved):
-    """The place in a policy's random stream: the four numbers of ``state.stream``."""
+    """The place in a policy's random stream: the four numbers of ``state.stream``, which all views share."""
 
     keys: tuple[str, ...] = ("stream",)
 
@@ -149,10 +173,6 @@ class StreamPlace(Saved):
         """Draw the same numbers next."""
         del numbers
         state.stream[:] = [int(one) for one in data["stream"]]
-
-    def carry(self, source: Any, target: Any) -> None:
-        """Go on where the other state's draws ended."""
-        target.stream[:] = source.stream
 
 
 def _check_bits(key: str, owner: str, value: object, bits: int) -> None:
@@ -205,6 +225,8 @@ class Attributes(Saved):
         Whether the policy has a generator.
     """
 
+    changes_with_rewards = True
+
     def __init__(self, names: Sequence[str], *, random: bool) -> None:
         self._names, self._stream = tuple(names), RandomStream() if random else Saved()
         self.keys = (*self._stream.keys, "attributes")
@@ -229,8 +251,9 @@ class Attributes(Saved):
                 state.learner, name, np.array(value, dtype=now.dtype) if is_array else copy.deepcopy(value)
             )
 
-    def carry(self, source: Any, target: Any) -> None:
+    def carry(self, source: Any, target: Any, numbers: Ints) -> None:
         """Copy attributes that a choice may have changed."""
+        del numbers
         for name in self._names:
             setattr(target.learner, name, copy.deepcopy(getattr(source.learner, name)))
 

@@ -1,0 +1,192 @@
+"""States in which awaited rewards have arrived: what ``ask`` chooses from while rewards are outstanding.
+
+An awaited pull counts as if it had paid the mean of its arm. A view of all arms, or of some of them, follows
+what changes: one call of ``catch_up`` takes in the few arms that have changed since the last choice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clusterbandits.compiled import entry, kernel
+from clusterbandits.families.link import link, mean_at
+from clusterbandits.policies.arms import NOBODY, Floats, Ints, Mask
+from clusterbandits.policies.protocol import update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clusterbandits.families.law import Law
+
+#: The mean of all arms is rounded to so many steps per unit of the scale, so that it seldom changes.
+_STEPS = 8.0
+#: Places in ``Scope.guess``.
+_MEAN, _UNKNOWN = range(2)
+
+
+class Known(NamedTuple):
+    """What is known of all arms: rewards, and pulls whose rewards are awaited; ``squares`` may be empty."""
+
+    pulls: Ints
+    totals: Floats
+    squares: Floats
+    awaited: Ints
+
+
+class Scope(NamedTuple):
+    """The arms of a view, and what is supposed of those without rewards."""
+
+    #: [place]: the number of the arm; [number]: its place in the view, ``NOBODY`` where it has none.
+    arms: Ints
+    places: Ints
+    #: [place]: whether the arm has awaited pulls and no rewards.
+    unknown: Mask
+    #: The mean that those arms are supposed to have, and how many they are.
+    guess: Floats
+    #: The sums of squares of the view's state, or empty.
+    squares: Floats
+
+
+@kernel
+def steady_mean(law: Law, mean: float) -> float:
+    """Return a mean that is close and seldom changes: the nearest of a grid on the scale of ``link``."""
+    if not law.lowest < mean < law.highest:
+        return mean
+    return mean_at(law, float(np.floor(link(law, mean) * _STEPS + 0.5)) / _STEPS)
+
+
+@kernel
+def catch_up(state: Any, law: Law, known: Known, scope: Scope, changed: Ints) -> bool:
+    """Let a view's state follow what is known of arms that have changed.
+
+    Tell whether one of them has no pulls left.
+    """
+    _find_unknown(known, scope, changed)
+    if scope.guess[_UNKNOWN] > 0.0:
+        mean = _mean_of_all(law, known, scope.arms)
+        if mean != scope.guess[_MEAN]:
+            scope.guess[_MEAN] = mean
+            for place in range(scope.arms.size):
+                if scope.unknown[place]:
+                    _suppose(state, known, scope, scope.arms[place], place)
+    emptied = False
+    for i in range(changed.size):
+        place = scope.places[changed[i]]
+        if place != NOBODY:
+            emptied = _suppose(state, known, scope, changed[i], place) or emptied
+    return emptied
+
+
+@kernel
+def _find_unknown(known: Known, scope: Scope, changed: Ints) -> None:
+    """Note which arms that have changed have awaited pulls and no rewards."""
+    for i in range(changed.size):
+        arm, place = changed[i], scope.places[changed[i]]
+        if place != NOBODY:
+            unknown = known.awaited[arm] > 0 and known.pulls[arm] == 0
+            if unknown != scope.unknown[place]:
+                scope.unknown[place] = unknown
+                scope.guess[_UNKNOWN] += 1.0 if unknown else -1.0
+
+
+@kernel
+def _mean_of_all(law: Law, known: Known, arms: Ints) -> float:
+    """Return the mean of all rewards of a view's arms, rounded."""
+    pulls, total = 0, 0.0
+    for place in range(arms.size):
+        pulls += known.pulls[arms[place]]
+        total += known.totals[arms[place]]
+    return steady_mean(law, total / pulls) if pulls > 0 else math.nan
+
+
+@kernel
+def _suppose(state: Any, known: Known, scope: Scope, arm: int, place: int) -> bool:
+    """Set the statistics of one arm as if awaited pulls had paid; tell whether it has no pulls left."""
+    pulls, total, missing = known.pulls[arm], known.totals[arm], known.awaited[arm]
+    mean = 0.0
+    if missing > 0:
+        mean = total / pulls if pulls > 0 else scope.guess[_MEAN]
+        total += missing * mean
+    if scope.squares.size > 0:
+        scope.squares[place] = known.squares[arm] + missing * mean * mean
+    more = pulls + missing - state.pulls[place]
+    state.totals[place] = total
+    update(state, place, more, 0.0)
+    return bool(more < 0 and pulls + missing == 0)
+
+
+_ENTRIES: dict[type, Callable[..., bool]] = {}
+
+
+class View:
+    """A state of all arms or of some, in which awaited rewards have arrived.
+
+    Parameters
+    ----------
+    state
+        A state of its own, of the arms of the view.
+    arms
+        The numbers of these arms.
+    all_arms
+        How many arms there are.
+    squares
+        Whether sums of squares matter.
+    """
+
+    __slots__ = ("_catch_up", "scope", "seen", "state")
+
+    def __init__(self, state: Any, arms: Ints, all_arms: int, *, squares: bool) -> None:
+        places = np.full(all_arms, NOBODY, dtype=np.int64)
+        places[arms] = np.arange(arms.size)
+        unknown, guess = np.zeros(arms.size, dtype=np.bool_), np.array([math.nan, 0.0])
+        self.state = state
+        self.scope = Scope(arms, places, unknown, guess, state.squares if squares else np.zeros(0))
+        #: How much of the record of changes it has followed; ``NOBODY`` where all arms may have changed.
+        self.seen = NOBODY
+        self._catch_up = _ENTRIES.get(type(state))
+
+    def follow(self, law: Law, known: Known, changes: Ints, count: int) -> None:
+        """Follow the changes since the last time."""
+        changed = self.scope.arms if self.seen == NOBODY else changes[self.seen : count]
+        self.seen = count
+        if self._catch_up is None:
+            self._catch_up = self._entry(law, known)
+        if self._catch_up(self.state, law, known, self.scope, changed):
+            _count_unpulled(self.state)
+
+    def _entry(self, law: Law, known: Known) -> Callable[..., bool]:
+        if not isinstance(self.state, tuple):
+            return _set_all
+        kind = type(self.state)
+        if kind not in _ENTRIES:
+            _ENTRIES[kind] = entry(catch_up, self.state, law, known, self.scope, self.scope.arms)
+        return _ENTRIES[kind]
+
+
+def _set_all(state: Any, law: Law, known: Known, scope: Scope, _changed: Ints) -> bool:
+    """Set the statistics of all arms in the state of a policy written in Python, which is not told of it."""
+    pulls, totals, missing = (part[scope.arms] for part in (known.pulls, known.totals, known.awaited))
+    guess = _mean_of_all(law, known, scope.arms) if np.any((pulls == 0) & (missing > 0)) else 0.0
+    means = np.where(pulls > 0, totals / np.maximum(pulls, 1), guess)
+    state.pulls[:] = pulls + missing
+    state.totals[:] = totals + missing * means
+    if scope.squares.size:
+        scope.squares[:] = known.squares[scope.arms] + missing * means * means
+    return False
+
+
+def _count_unpulled(state: Any) -> None:
+    """Count the arms without pulls again: kernels count them down alone."""
+    memory = getattr(state, "memory", None)
+    if memory is not None and "unpulled" in (memory.dtype.names or ()):
+        memory["unpulled"][0] = np.count_nonzero(state.pulls == 0)
+
+
+def copied(part: Any) -> Any:
+    """Return a state with arrays of its own, those of its parts included."""
+    if isinstance(part, tuple):
+        return type(part)(*map(copied, part))
+    return part.copy() if hasattr(part, "copy") else part
