@@ -100,6 +100,22 @@ async def _submit(request: Request, operation: Any) -> Any:
     return await request.app.state.writer.submit(operation)
 
 
+# Routes are tried in order: the two that are used most come first.
+@routes.post("/experiments/{name}/decisions", response_model=Decisions, tags=["decisions"])
+async def decide(name: _Name, body: DecisionRequest, request: Request) -> Response:
+    """Choose one or more arms. The same ``key`` returns the same decisions."""
+    _caller(request, "decide", name)
+    operation = Decide(name, body.available, body.count, body.key, body.note)
+    return _json({"decisions": await _submit(request, operation)})
+
+
+@routes.post("/decisions/{id}/reward", response_model=Counted, responses=_LATE, tags=["decisions"])
+async def reward(id: _Id, body: NewReward, request: Request) -> Response:  # noqa: A002
+    """Take in the reward of a decision. Repeating the same reward is a success and counts once."""
+    caller = _caller(request, "reward")
+    return _json(await _submit(request, Reward(id, body.value, body.key or "", caller)))
+
+
 @routes.post(
     "/experiments",
     status_code=201,
@@ -176,21 +192,6 @@ async def restore_arm(name: _Name, body: KnownArm, request: Request) -> Response
     """Let a retired arm be chosen again."""
     caller = _caller(request, "admin", name)
     return _json(await _submit(request, Change(name, "arm restored", body.model_dump(), caller)))
-
-
-@routes.post("/experiments/{name}/decisions", response_model=Decisions, tags=["decisions"])
-async def decide(name: _Name, body: DecisionRequest, request: Request) -> Response:
-    """Choose one or more arms. The same ``key`` returns the same decisions."""
-    _caller(request, "decide", name)
-    operation = Decide(name, body.available, body.count, body.key, body.note)
-    return _json({"decisions": await _submit(request, operation)})
-
-
-@routes.post("/decisions/{id}/reward", response_model=Counted, responses=_LATE, tags=["decisions"])
-async def reward(id: _Id, body: NewReward, request: Request) -> Response:  # noqa: A002
-    """Take in the reward of a decision. Repeating the same reward is a success and counts once."""
-    caller = _caller(request, "reward")
-    return _json(await _submit(request, Reward(id, body.value, body.key or "", caller)))
 
 
 @routes.post("/rewards", response_model=RewardResults, tags=["decisions"])
