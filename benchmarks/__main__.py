@@ -20,6 +20,7 @@ NAMES = (
     "paper",
     "policies",
     "replay",
+    "service",
     "simulation",
     "slopes",
     "startup",

@@ -41,16 +41,19 @@ class Connection(asyncio.Protocol):
     def post(self, path: str, body: bytes, header: bytes) -> asyncio.Future[bytes]:
         """Send a request; the future is its answer."""
         self._answer = asyncio.get_running_loop().create_future()
-        text = b"POST %b HTTP/1.1\r\nHost: 127.0.0.1\r\n%bContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+        head = b"POST %b HTTP/1.1\r\nHost: 127.0.0.1\r\n%bContent-Type: application/json\r\n"
+        text = head + b"Content-Length: %d\r\n\r\n%b"
         self._transport.write(text % (path.encode(), header, len(body), body))  # type: ignore[attr-defined]
         return self._answer
 
 
-async def _pairs(port: int, header: bytes, until: float, every: float, spent: list[float]) -> None:
+async def _pairs(
+    number: int, port: int, header: bytes, until: float, every: float, spent: list[float]
+) -> None:
     """Send pairs of a decision and its reward until the time is up, at most one every so many seconds."""
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(Connection, "127.0.0.1", port)
-    chance = random.Random(port)
+    chance = random.Random(number)
     due = time.perf_counter() + chance.random() * every
     while time.perf_counter() < until:
         if every:
@@ -71,7 +74,9 @@ async def _load(port: int, header: bytes, connections: int, seconds: float, rate
     spent: list[float] = []
     every = connections / rate if rate else 0.0
     began = time.perf_counter()
-    await asyncio.gather(*(_pairs(port, header, began + seconds, every, spent) for _ in range(connections)))
+    await asyncio.gather(
+        *(_pairs(number, port, header, began + seconds, every, spent) for number in range(connections))
+    )
     elapsed = time.perf_counter() - began
     return {
         "pairs per second": len(spent) / 2 / elapsed,
@@ -81,7 +86,7 @@ async def _load(port: int, header: bytes, connections: int, seconds: float, rate
 
 
 def main() -> None:
-    """Run ``port key connections seconds rate``; print what was measured as JSON. Rate 0: as fast as it goes."""
+    """Run ``port key connections seconds rate``, rate 0 for as fast as it goes; print JSON."""
     port, key, connections, seconds, rate = sys.argv[1:]
     header = f"Authorization: Bearer {key}\r\n".encode() if key != "-" else b""
     found = uvloop.run(_load(int(port), header, int(connections), float(seconds), float(rate)))

@@ -71,6 +71,10 @@ def _best(port: int, key: str = "-") -> dict[str, float]:
     return max((_load(port, key) for _ in range(3)), key=lambda one: one["pairs per second"])
 
 
+def _workers(count: int) -> str:
+    return f"{count} worker{'s' if count > 1 else ''}"
+
+
 def _rates(kind: str, address: str, workers: int, bare: float, folder: Path) -> list[Measurement]:
     """Measure a service on a database: pairs per second, and latencies at half of that."""
     options = ["--database", address, "--workers", str(workers), "--rate", "1e9"]
@@ -78,21 +82,19 @@ def _rates(kind: str, address: str, workers: int, bare: float, folder: Path) -> 
         _create(served, "load", 6)
         most = _best(served.port, served.key)["pairs per second"]
         half = _load(served.port, served.key, rate=most / 2, seconds=2 * _SECONDS)
-    label = f"{kind}, {workers} worker{'s' if workers > 1 else ''}"
+    label = f"{kind}, {_workers(workers)}"
     promised = kind == "PostgreSQL"
     return [
-        Measurement(f"{label}: decide and reward, pairs per second", most, "1/s"),
+        Measurement(f"{label}: pairs per second", most, "1/s"),
         Measurement(
-            f"{label}: of the rate of a bare endpoint",
+            f"{label}: of a bare endpoint",
             100 * most / bare,
             "%",
             40 if promised else None,
             at_least=True,
         ),
-        Measurement(f"{label}: half of the time, at half load", 1000 * half["p50"], "ms"),
-        Measurement(
-            f"{label}: 99 % of the time, at half load", 1000 * half["p99"], "ms", 25 if promised else None
-        ),
+        Measurement(f"{label}: p50 at half load", 1000 * half["p50"], "ms"),
+        Measurement(f"{label}: p99 at half load", 1000 * half["p99"], "ms", 25 if promised else None),
     ]
 
 
@@ -113,7 +115,7 @@ def _decision_cost(served: Served, arms: int) -> float:
 
 
 def _memory(served: Served) -> tuple[float, float, float]:
-    """Return the worker's memory in MB after a fifth and after all of 10^6 decisions, and the seconds they took."""
+    """Return the worker's memory in MB after a fifth of 10^6 decisions and after all, and their seconds."""
     _create(served, "memory", 6)
     process = psutil.Process(served.process.pid)
     sizes, began = [], time.perf_counter()
@@ -144,7 +146,7 @@ def measure() -> list[Measurement]:
         for workers in (1, 2):
             with _bare(workers) as port:
                 bare = _best(port)["pairs per second"]
-            found.append(Measurement(f"bare endpoint, {workers} worker(s): pairs per second", bare, "1/s"))
+            found.append(Measurement(f"bare endpoint, {_workers(workers)}: pairs per second", bare, "1/s"))
             sqlite = f"sqlite:///{folder / f'{workers}.db'}"
             found += _rates("SQLite", sqlite, workers, bare, folder)
             found += _rates("PostgreSQL", running.new_database(), workers, bare, folder)
@@ -157,12 +159,16 @@ def measure() -> list[Measurement]:
         with serving("--database", address, "--insecure", folder=folder) as served:
             early, late, seconds = _memory(served)
         found += [
-            Measurement("memory of the worker after 200,000 decisions", early, "MB"),
-            Measurement("memory of the worker after 1,000,000 decisions", late, "MB"),
-            Measurement("of the memory after 200,000 decisions", 100 * late / early, "%", 115),
-            Measurement("decisions and rewards in thousands, per second", 2 * _DECISIONS / seconds, "1/s"),
+            Measurement("memory after 200,000 decisions", early, "MB"),
+            Measurement("memory after 1,000,000 decisions", late, "MB"),
             Measurement(
-                "start-up on a log of 2,000,000 events, after a kill",
+                "memory after 1,000,000 decisions of that after 200,000", 100 * late / early, "%", 115
+            ),
+            Measurement(
+                "decisions and rewards, in requests of 1,000, per second", 2 * _DECISIONS / seconds, "1/s"
+            ),
+            Measurement(
+                "start on a log of 2,000,000 events after a kill",
                 _start_up(address, folder, killed=True),
                 "s",
                 20,

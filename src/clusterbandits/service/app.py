@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import tempfile
 import threading
 from importlib.resources import files
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 _PAGE = str(files("clusterbandits.service") / "page")
 _SENTENCE = 300
+_SWITCH_SECONDS = 0.001
 #: What Pydantic says in words of its own.
 _REASONS = {
     "missing": "it is missing",
@@ -69,6 +71,8 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # Requests and the writer share a process: they take turns often, so that neither waits for long.
+        sys.setswitchinterval(_SWITCH_SECONDS)
         app.state.writer = Writer(Engine(database, ring), metrics)
         app.state.writer.start()
         _note_signals()

@@ -24,7 +24,7 @@ from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -81,6 +81,8 @@ class Engine:
         self.database, self.ring = database, ring
         self._connection: Connection | None = None
         self._keys_read = self._swept_at = -1e9
+        #: How a computation of some size is run; see ``Writer``.
+        self.alone: Callable[[Callable[[], list[Any]], int], list[Any]] = lambda compute, _size: compute()
         self.saver = snapshots.Saver()
         self._lost = False
         self.forget()
@@ -133,17 +135,14 @@ class Engine:
     def _perform(self, operations: Sequence[Operation]) -> list[Any]:
         connection = self._ready()
         if any(one.writes for one in operations):
-            outcomes = self._write(connection, operations)
+            written = iter(self._write(connection, operations))
             self._save(connection)
         else:
             self._follow(connection)
-            outcomes = [None] * len(operations)
+            written = iter(())
         # Readers do not keep other writers waiting.
         batch = Batch(self, self.last_at)
-        return [
-            outcome if one.writes else _outcome(one, batch)
-            for one, outcome in zip(operations, outcomes, strict=True)
-        ]
+        return [next(written) if one.writes else _outcome(one, batch) for one in operations]
 
     def _write(self, connection: Connection, operations: Sequence[Operation]) -> list[Any]:
         """Perform the requests that may add to the log, in one transaction."""
@@ -155,7 +154,10 @@ class Engine:
         self.last_at = max(now, self.last_at)
         batch = Batch(self, self.last_at)
         self._fetch(connection, operations)
-        outcomes = [_outcome(one, batch) if one.writes else None for one in operations]
+        writes = [one for one in operations if one.writes]
+        outcomes = self.alone(
+            lambda: [_outcome(one, batch) for one in writes], sum(one.size for one in writes)
+        )
         self._sweep(connection, batch)
         log.end_turn(connection, batch.rows)
         self.recent.shrink()

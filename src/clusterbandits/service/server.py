@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import shutil
-import sys
 import tempfile
 import time
 import traceback
@@ -60,8 +59,6 @@ def serve(settings: ServiceSettings) -> None:
     shared = tempfile.mkdtemp(prefix="clusterbandits-metrics-") if settings.workers > 1 else None
     if shared is not None:
         os.environ[SHARED_FOLDER] = shared
-    # Requests and the writer share a process: they take turns often, so that neither waits for long.
-    sys.setswitchinterval(0.001)
     try:
         uvicorn.run(
             "clusterbandits.service.app:create_app",

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from clusterbandits.service.refusals import UnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clusterbandits.service.engine import Engine
     from clusterbandits.service.metrics import Metrics
     from clusterbandits.service.operations import Operation
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 #: Decisions and rewards of a batch, from which on it takes no more requests.
 _MOST_AT_ONCE = 1_000
 _MOST_WAITING = 5_000
+#: Decisions and rewards that are computed within a few milliseconds.
+_SHORT = 100
 _logger = logging.getLogger("clusterbandits.service")
 #: Seconds between two ticks of an idle worker; so far behind the log are its pages at most.
 _TICK_SECONDS = 0.25
@@ -43,6 +47,7 @@ class Writer:
     def start(self) -> None:
         """Begin to work."""
         self._loop = asyncio.get_running_loop()
+        self._engine.alone = self._alone
         self._thread.start()
 
     async def stop(self) -> None:
@@ -100,6 +105,30 @@ class Writer:
                 size += first[0].size
                 first = None if size >= _MOST_AT_ONCE else self._waiting.get_nowait()
         return taken
+
+    def _alone(self, compute: Callable[[], list[Any]], size: int) -> list[Any]:
+        """Run a short computation in the event loop's thread, while this one waits.
+
+        Kernels release Python's lock at every call, and with two threads at work each of them would wait to
+        have it back: a batch of a few decisions took tens of milliseconds now and then.
+        """
+        if size > _SHORT:
+            return compute()
+        found: list[list[Any] | BaseException] = []
+        done = threading.Event()
+
+        def call() -> None:
+            try:
+                found.append(compute())
+            except BaseException as error:
+                found.append(error)
+            done.set()
+
+        self._loop.call_soon_threadsafe(call)
+        done.wait()
+        if isinstance(found[0], BaseException):
+            raise found[0]
+        return found[0]
 
     def _serve(self, taken: list[_Request]) -> None:
         began = time.perf_counter()
