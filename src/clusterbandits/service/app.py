@@ -6,10 +6,8 @@ import contextlib
 import os
 import signal
 import sys
-import tempfile
 import threading
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
@@ -76,13 +74,13 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         app.state.writer = Writer(Engine(database, ring), metrics)
         app.state.writer.start()
         _note_signals()
-        with tempfile.TemporaryDirectory(prefix="clusterbandits-exports-") as folder:
-            app.state.exports = Exports(database, Path(folder))
-            try:
-                yield
-            finally:
-                await app.state.writer.stop()
-                database.dispose()
+        app.state.exports = Exports(database)
+        try:
+            yield
+        finally:
+            await app.state.writer.stop()
+            app.state.exports.close()
+            database.dispose()
 
     app = FastAPI(
         title="clusterbandits",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import shutil
+import tempfile
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,7 +27,6 @@ from clusterbandits.service.schema import Kind, events
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
 
     from sqlalchemy import Connection
 
@@ -70,14 +72,23 @@ class ExportStopped(Exception):  # noqa: N818
 class Exports:
     """Exports over HTTP: a few at a time, to temporary files."""
 
-    def __init__(self, database: Database, folder: Path) -> None:
-        self._database, self._folder = database, folder
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._places = asyncio.Semaphore(_MOST_AT_ONCE)
+        #: Made when it is first needed: a worker that is killed would leave it behind.
+        self._folder: Path | None = None
+
+    def close(self) -> None:
+        """Remove all files."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     async def make(self, wanted: Wanted, gone: Callable[[], Awaitable[bool]]) -> Path:
         """Write a file in another thread and return its path; stop when the client is gone."""
         if self._places.locked():
             raise UnavailableError(f"{_MOST_AT_ONCE} exports are being made; try again in a minute.")
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="clusterbandits-exports-"))
         path, stop = self._folder / f"{secrets.token_hex(8)}.{wanted.format}", threading.Event()
 
         def go_on(*_: int) -> None:
