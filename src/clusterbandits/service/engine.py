@@ -24,7 +24,7 @@ from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -81,8 +81,6 @@ class Engine:
         self.database, self.ring = database, ring
         self._connection: Connection | None = None
         self._keys_read = self._swept_at = -1e9
-        #: How a computation of some size is run; see ``Writer``.
-        self.alone: Callable[[Callable[[], list[Any]], int], list[Any]] = lambda compute, _size: compute()
         self.saver = snapshots.Saver()
         self._lost = False
         self.forget()
@@ -154,10 +152,7 @@ class Engine:
         self.last_at = max(now, self.last_at)
         batch = Batch(self, self.last_at)
         self._fetch(connection, operations)
-        writes = [one for one in operations if one.writes]
-        outcomes = self.alone(
-            lambda: [_outcome(one, batch) for one in writes], sum(one.size for one in writes)
-        )
+        outcomes = [_outcome(one, batch) for one in operations if one.writes]
         self._sweep(connection, batch)
         log.end_turn(connection, batch.rows)
         self.recent.shrink()

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from clusterbandits.service.refusals import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clusterbandits.service.engine import Engine
     from clusterbandits.service.metrics import Metrics
     from clusterbandits.service.operations import Operation
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
 #: Decisions and rewards of a batch, from which on it takes no more requests.
 _MOST_AT_ONCE = 1_000
 _MOST_WAITING = 5_000
-#: Decisions and rewards that are computed within a few milliseconds.
-_SHORT = 100
+_TIDY_SECONDS = 1800.0
 _logger = logging.getLogger("clusterbandits.service")
 #: Seconds between two ticks of an idle worker; so far behind the log are its pages at most.
 _TICK_SECONDS = 0.25
@@ -42,12 +39,14 @@ class Writer:
         self._engine, self._metrics = engine, metrics
         self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._stopping = False
+        #: With how many experiments, and when, all garbage was last collected.
+        self._tidied = -1, 0.0
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
 
     def start(self) -> None:
         """Begin to work."""
         self._loop = asyncio.get_running_loop()
-        self._engine.alone = self._alone
+        gc.disable()
         self._thread.start()
 
     async def stop(self) -> None:
@@ -55,6 +54,7 @@ class Writer:
         self._stopping = True
         self._waiting.put(None)
         await asyncio.to_thread(self._thread.join)
+        gc.enable()
 
     def submit(self, operation: Operation) -> asyncio.Future[Any]:
         """Return a future: the result of a request after it was committed, or what refuses it."""
@@ -80,9 +80,7 @@ class Writer:
                 return
             if time.monotonic() - ticked >= _TICK_SECONDS:
                 self._tick()
-                if ticked < 0:
-                    # What was loaded stays: the collector of garbage need not look through it and pause.
-                    gc.freeze()
+                self._tidy()
                 ticked = time.monotonic()
 
     def _tick(self) -> None:
@@ -106,29 +104,21 @@ class Writer:
                 first = None if size >= _MOST_AT_ONCE else self._waiting.get_nowait()
         return taken
 
-    def _alone(self, compute: Callable[[], list[Any]], size: int) -> list[Any]:
-        """Run a short computation in the event loop's thread, while this one waits.
+    def _tidy(self) -> None:
+        """Collect garbage when nobody waits for it to end.
 
-        Kernels release Python's lock at every call, and with two threads at work each of them would wait to
-        have it back: a batch of a few decisions took tens of milliseconds now and then.
+        Left to itself, the collector looks through everything that was loaded, in the middle of a batch, and
+        one request in a hundred took ten times as long. Young objects are looked through at every tick, all
+        objects when an experiment was added, and every half hour.
         """
-        if size > _SHORT:
-            return compute()
-        found: list[list[Any] | BaseException] = []
-        done = threading.Event()
-
-        def call() -> None:
-            try:
-                found.append(compute())
-            except BaseException as error:
-                found.append(error)
-            done.set()
-
-        self._loop.call_soon_threadsafe(call)
-        done.wait()
-        if isinstance(found[0], BaseException):
-            raise found[0]
-        return found[0]
+        known, now = len(self._engine.experiments), time.monotonic()
+        if known == self._tidied[0] and now - self._tidied[1] < _TIDY_SECONDS:
+            gc.collect(1)
+            return
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self._tidied = known, now
 
     def _serve(self, taken: list[_Request]) -> None:
         began = time.perf_counter()
