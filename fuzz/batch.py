@@ -32,6 +32,8 @@ FUZZERS: Mapping[str, bool] = {
     "commands": False,
     "stores": False,
     "processes": False,
+    "service": False,
+    "service_postgresql": False,
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import warnings
 from collections import Counter
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import clusterbandits as cb
 from clusterbandits.limits import MOST_ROUNDS
-from clusterbandits.serial import to_json
+from fuzz.json_edits import damaged_text, edit, raw_json
 from fuzz.policies import (
     FAMILIES,
     VALUES,
@@ -32,11 +31,6 @@ if TYPE_CHECKING:
 SHORT = 150
 _SECONDS = 1.0
 _MOST_ARMS = 6
-#: What JSON cannot say otherwise stands here as text.
-_RAW = {"<nan>": "NaN", "<infinity>": "-Infinity", "<beyond>": "1e400", "<long>": "9" * 5000}
-_NUMBERS = (0, -1, 1, 2, 7, 0.5, -0.0, 1e-300, 1e15, 10**15, 10**15 - 1, 1e100, 1e308, 2**63, 10**400)
-_TEXTS = ("inf", "-inf", "nan", "", "a", "0", "1", "\ud800", "x" * 1000, "kl-ucb", "poisson", *_RAW)
-_OTHERS: tuple[Any, ...] = (None, True, False, [], {}, [0], {"a": 1}, [[]])
 
 
 def attempt(rng: Generator, _folder: Path) -> Counter[str]:
@@ -66,59 +60,15 @@ def _used(rng: Generator) -> Any:
 
 def _damaged(rng: Generator, text: str) -> str:
     if rng.random() < 0.1:
-        return _damaged_text(rng, text)
+        return damaged_text(rng, text)
     document = json.loads(text)
     for _ in range(int(rng.integers(1, 4))):
-        pick(rng, (_edit, _pretend))(rng, document)
-    text = to_json(document)
-    for word, raw in _RAW.items():
-        text = text.replace(f'"{word}"', raw)
+        pick(rng, (edit, _pretend))(rng, document)
+    text = raw_json(document)
     if rng.random() < 0.05:
         # The first key a second time.
         text = text.replace("{", '{"format": "clusterbandits policy 2", ', 1)
     return text
-
-
-def _damaged_text(rng: Generator, text: str) -> str:
-    first, last = sorted(rng.integers(0, len(text) + 1, 2).tolist())
-    ways = (
-        text[:first],
-        text[first:],
-        text[:first] + text[last:],
-        text[:last] + text[first:],
-        text[:first] + "[" * 100_000 + text[first:],
-        text[:first] + pick(rng, ["\0", "\ud800", "}", "]", '"', "1", "-", "e9", "\u2028"]) + text[first:],
-        text.replace("[", "[" * 300).replace("]", "]" * 300),
-    )
-    return str(pick(rng, ways))
-
-
-def _edit(rng: Generator, document: Any) -> None:
-    """Change one thing somewhere inside, deep places as often as shallow ones."""
-    place = document
-    while True:
-        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
-        if not keys:
-            return
-        key = pick(rng, keys)
-        inside = isinstance(place[key], dict | list) and place[key]
-        if not inside or rng.random() < 0.15:
-            break
-        place = place[key]
-    way = rng.random()
-    if way < 0.6:
-        place[key] = copy.deepcopy(pick(rng, pick(rng, (_NUMBERS, _NUMBERS, _NUMBERS, _TEXTS, _OTHERS))))
-    elif way < 0.75:
-        place[key] = _near(place[key])
-    elif way < 0.85:
-        other = pick(rng, keys)
-        place[key], place[other] = place[other], place[key]
-    elif way < 0.92:
-        del place[key]
-    elif isinstance(place, list):
-        place.append(copy.deepcopy(place[key]))
-    else:
-        place[pick(rng, _TEXTS)] = place.pop(key)
 
 
 def _pretend(rng: Generator, document: Any) -> None:
@@ -141,17 +91,6 @@ def _pretend(rng: Generator, document: Any) -> None:
         elif way < 0.9:
             document["family"] = pick(rng, FAMILIES)
         document["rounds"] = max(document["rounds"], sum(document["pulls"]) + sum(document["awaited"]))
-
-
-def _near(value: Any) -> Any:
-    """Return another value of the same kind."""
-    if isinstance(value, bool) or value is None:
-        return not value
-    if isinstance(value, int | float):
-        return value * 1000
-    if isinstance(value, str):
-        return str(int(value) // 2) if value.isdigit() else value[::-1]
-    return [*value, *value] if isinstance(value, list) else {}
 
 
 def _use(rng: Generator, policy: Any) -> None:
