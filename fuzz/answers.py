@@ -41,7 +41,9 @@ class Description:
             raise AssertionError(f"{shown}\n-> {answer.status} {answer.body[:1000]!r}\n{error}") from error
 
     def _check(self, request: Request, answer: Answer) -> None:
-        assert answer.status < 500, "the service failed"
+        # A few exports are made at the same time; others are to try again.
+        busy = answer.status == 503 and request.path.endswith("/export")
+        assert answer.status < 500 or busy, "the service failed"
         if answer.status >= 400 and request.method != "HEAD":
             check_sentence(answer)
         if answer.status != 400:

@@ -208,7 +208,11 @@ class Session:
     def _subject(self, request: Request) -> str:
         """Return the experiment that a request is about, or any."""
         named = request.path.split("/")[3:4]
-        return named[0] if named and named[0] in self.known else str(pick(self.rng, list(self.known)))
+        return named[0] if named and named[0] in self.known else str(pick(self.rng, self._names()))
+
+    def _names(self) -> list[str]:
+        """Return the experiments that are used, or all if none is."""
+        return list(self.known) or self.watch.names()
 
     def _note(self, request: Request, answer: Answer) -> None:
         """Remember what a request has changed."""
@@ -274,7 +278,7 @@ class Session:
 
     def _broken(self) -> None:
         """Send bytes that are nearly HTTP."""
-        name = pick(self.rng, list(self.known))
+        name = pick(self.rng, self._names())
         body = json.dumps({"count": 1}).encode()
         request = Request("POST", f"/v1/experiments/{quote(name)}/decisions", body)
         raw = request.raw(self.watch.line.key)
@@ -379,6 +383,8 @@ class Session:
             self._create_again,
         )
         kind = pick(self.rng, kinds)
+        if not self.known:
+            return self._create(Known("", [], [], ""))
         if kind != self._create and self.rng.random() < 0.5 / len(self.known) ** 2:
             kind = self._create
         draft: Draft = kind(self.known[pick(self.rng, list(self.known))])

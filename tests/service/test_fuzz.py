@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -23,7 +25,7 @@ from fuzz.service import ADDRESSES, CONTENT_TYPES, HEADERS, METHODS, QUERIES
 from fuzz.watch import Watch
 from fuzz.wire import Answer, Request
 from tests.hostile import HOSTILE
-from tests.service.running import Served
+from tests.service.running import Served, serving
 
 described = schemathesis.openapi.from_dict(create_app(ServiceSettings("sqlite://")).openapi())
 GROUPS = {"red": ["a", "b"], "blue": ["c"]}
@@ -279,6 +281,63 @@ def test_what_is_not_http(watch: Watch) -> None:
         if answer is not None:
             assert answer.status == 400, raw[:200]
             check_sentence(answer)
+
+
+def test_a_head_without_end_is_not_kept_in_memory(served: Served) -> None:
+    def send_all(line: socket.socket, part: bytes) -> None:
+        line.sendall(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(1_000):
+            line.sendall(part)
+            time.sleep(0.001)
+
+    for part in (b"x" * 10_000, b"X: y\r\n" * 1_500):
+        # The connection is closed long before all of it is sent.
+        with (
+            socket.create_connection(("127.0.0.1", served.port)) as line,
+            pytest.raises((BrokenPipeError, ConnectionResetError)),
+        ):
+            send_all(line, part)
+
+
+def test_what_the_engine_refuses_changes_nothing(watch: Watch) -> None:
+    def send(path: str, body: object = None) -> Answer:
+        raw = b"" if body is None else json.dumps(body).encode()
+        return watch.send(Request("POST", path, raw), "ads", thorough=True)
+
+    one = "/v1/experiments/refusing"
+    created = {"name": "refusing", "groups": GROUPS, "policy": "thompson", "explore": 0.5}
+    assert send("/v1/experiments", created).status == 201
+    identity = strict_json(send(f"{one}/decisions", {}).body)["decisions"][0]["id"]
+    assert send(f"/v1/decisions/{identity}/reward", {"value": 1}).status == 200
+    for count in (1, 2, 1000):
+        assert send(f"{one}/decisions", {"count": count, "available": ["a", "nobody"]}).status == 422
+        assert send(f"{one}/decisions", {"count": count, "available": []}).status == 422
+    assert send(f"/v1/decisions/{identity}/reward", {"value": 0}).status == 409
+    assert send(f"/v1/decisions/{identity}/reward", {"value": 2}).status == 422
+    assert send("/v1/experiments", {**created, "explore": 0.6}).status == 409
+    assert send(f"{one}/arms", {"arm": "a", "group": "blue"}).status == 409
+    assert send(f"{one}/arms", {"arm": "z", "group": "nowhere"}).status == 422
+    for arm in "ab":
+        assert send(f"{one}/arms/retire", {"arm": arm}).status == 200
+    assert send(f"{one}/arms/retire", {"arm": "c"}).status == 409
+    assert send(f"{one}/decisions", {"count": 2, "available": ["a", "b"]}).status == 422
+    for change in ("pause", "archive"):
+        assert send(f"{one}/{change}").status == 200
+        for count in (1, 2, 1000):
+            assert send(f"{one}/decisions", {"count": count, "key": "k", "note": {"x": 1}}).status == 409
+    assert send(f"{one}/resume").status == 409
+
+
+def test_exports_survive_that_their_folder_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with serving("--data", str(tmp_path / "data"), "--insecure", folder=tmp_path) as served:
+        served.post("/v1/experiments", {"name": "ads", "groups": GROUPS}, 201)
+        for _ in range(2):
+            assert served.client.get("/v1/experiments/ads/export").status_code == 200
+            (folder,) = tmp_path.glob("clusterbandits-exports-*")
+            shutil.rmtree(folder)
 
 
 def test_a_request_that_is_cut_off_is_not_served(served: Served, watch: Watch) -> None:

@@ -87,7 +87,8 @@ class Exports:
         """Write a file in another thread and return its path; stop when the client is gone."""
         if self._places.locked():
             raise UnavailableError(f"{_MOST_AT_ONCE} exports are being made; try again in a minute.")
-        if self._folder is None:
+        if self._folder is None or not self._folder.is_dir():
+            # Programs that tidy temporary folders may have removed it.
             self._folder = Path(tempfile.mkdtemp(prefix="clusterbandits-exports-"))
         path, stop = self._folder / f"{secrets.token_hex(8)}.{wanted.format}", threading.Event()
 
