@@ -178,11 +178,13 @@ class Reference:
         """f(n), the evidence that an index may have against it before round n."""
         return math.log(n) + self.a * math.log(max(math.log(n), 1.0))
 
-    def indices(self, pulls: Sequence[int], totals: Sequence[float], n: int) -> list[float]:
-        """The index of every arm before round n, every arm having been pulled."""
+    def indices(
+        self, pulls: Sequence[int], totals: Sequence[float], n: int, among: Sequence[int] | None = None
+    ) -> list[float]:
+        """The index of every arm before round n, every arm having been pulled; the leader is one of some."""
         f = self.threshold(n)
         means = [s / t for s, t in zip(totals, pulls, strict=True)]
-        leader = min(range(len(pulls)), key=lambda k: (-means[k], pulls[k], k))
+        leader = min(range(len(pulls)) if among is None else among, key=lambda k: (-means[k], pulls[k], k))
         values = [math.nan] * len(pulls)
         for c, cluster in enumerate(self.clusters):
             width = math.inf if self.widths is None else self.widths[c]
@@ -202,11 +204,14 @@ class Reference:
         step = math.sqrt(3.0 * f * VARIANCES[self.family](low) / terms[0][0]) or f / terms[0][0]
         return crossing(partial(evidence, FAMILIES[self.family], terms), f, low, step, TOPS[self.family])
 
-    def choose(self, pulls: Sequence[int], totals: Sequence[float], n: int) -> int:
-        """The arm with the largest index; of those that tie the least pulled, then the lowest numbered."""
-        values = self.indices(pulls, totals, n)
-        best = max(values)
-        tied = [k for k, v in enumerate(values) if best - v <= TIES[self.family] * abs(best)]
+    def choose(
+        self, pulls: Sequence[int], totals: Sequence[float], n: int, among: Sequence[int] | None = None
+    ) -> int:
+        """The arm with the largest index, of all or some; ties as the policies break them."""
+        open_arms = range(len(pulls)) if among is None else among
+        values = self.indices(pulls, totals, n, open_arms)
+        best = max(values[k] for k in open_arms)
+        tied = [k for k in open_arms if best - values[k] <= TIES[self.family] * abs(best)]
         return min(tied, key=lambda k: (pulls[k], k))
 
     def look(self, pulls: Sequence[int], totals: Sequence[float], n: int) -> None:

@@ -22,14 +22,21 @@ Scores = dict[str, list[float]]
 
 
 class Seen:
-    """What there is to see before round n, every arm having been pulled."""
+    """What there is to see before round n, every arm having been pulled; some may not be chosen."""
 
-    def __init__(self, pulls: Sequence[int], totals: Sequence[float], n: int) -> None:
+    def __init__(
+        self, pulls: Sequence[int], totals: Sequence[float], n: int, among: Sequence[int] | None = None
+    ) -> None:
         self.pulls, self.totals, self.n = pulls, totals, n
         self.arms = range(len(pulls))
+        self.open = self.arms if among is None else among
         self.means = [s / t for s, t in zip(totals, pulls, strict=True)]
-        self.leader = min(self.arms, key=lambda k: (-self.means[k], pulls[k], k))
+        self.leader = min(self.open, key=lambda k: (-self.means[k], pulls[k], k))
         self.best = self.means[self.leader]
+
+    def only_open(self, values: Sequence[float], otherwise: float) -> list[float]:
+        """Values of arms that may be chosen, and something else in the place of others."""
+        return [value if k in self.open else otherwise for k, value in enumerate(values)]
 
     def least_pulled(self, arms: Iterable[int]) -> int:
         """The arm with the fewest pulls, then the lowest number."""
@@ -56,12 +63,15 @@ class Rival(Reference):
     alarm_level: float = 0.05
     fired: tuple[int, ...] = ()
 
-    def choose(self, pulls: Sequence[int], totals: Sequence[float], n: int) -> int:
-        return self.pick(Seen(pulls, totals, n))
+    def choose(
+        self, pulls: Sequence[int], totals: Sequence[float], n: int, among: Sequence[int] | None = None
+    ) -> int:
+        return self.pick(Seen(pulls, totals, n, among))
 
     def pick(self, seen: Seen) -> int:
         """The arm to pull."""
-        return seen.least_pulled(largest(self.family, self.scores(seen)["index"]))
+        values = seen.only_open(self.scores(seen)["index"], -math.inf)
+        return seen.least_pulled(largest(self.family, values))
 
     def scores(self, seen: Seen) -> Scores:
         """What the choice rests on."""
@@ -128,7 +138,7 @@ class IMED(Rival):
         return {"H": [self.alone(seen, k) for k in seen.arms]}
 
     def pick(self, seen: Seen) -> int:
-        return seen.least_pulled(smallest(self.scores(seen)["H"]))
+        return seen.least_pulled(smallest(seen.only_open(self.scores(seen)["H"], math.inf)))
 
 
 @dataclass
@@ -172,7 +182,7 @@ class IndexRival(Rival):
         values = [-math.inf] * len(seen.arms)
         best = -math.inf
         for k, each in enumerate(self.bounds(seen)):
-            for terms, level in each:
+            for terms, level in each if k in seen.open else []:
                 near = best - BEHIND * abs(best) if best > -math.inf else best
                 if evidence(FAMILIES[self.family], terms, near)[0] <= level:
                     values[k] = max(values[k], self.index(terms, level))

@@ -88,7 +88,7 @@ def steer(policy: Rival, seen: Seen, wanted: int) -> int:
     c = policy.cluster_of(wanted)
     cluster = policy.clusters[c]
     pulled = sum(seen.pulls[k] for k in cluster)
-    if seen.best in [seen.means[k] for k in cluster] or seen.pulls[seen.leader] < pulled:
+    if seen.best <= max(seen.means[k] for k in cluster) or seen.pulls[seen.leader] < pulled:
         return wanted
     costs = Costs.of(policy, [seen.means[k] for k in cluster], seen.best, policy.width(c))
     if not costs.B < costs.A * (1.0 - CLEARLY):
@@ -108,7 +108,7 @@ class IMEDOpt(IMEDClus):
             scores = self.scores(seen)
             if scores["hedge"][wanted] < scores["clustered"][wanted]:
                 return wanted
-        return steer(self, seen, wanted)
+        return steered if (steered := steer(self, seen, wanted)) in seen.open else wanted
 
 
 class ClusOpt(HedgedClusUCB):
@@ -120,7 +120,7 @@ class ClusOpt(HedgedClusUCB):
             clustered, hedge = (self.index(*bound) for bound in self.bounds(seen)[wanted])
             if hedge - clustered > TIES[self.family] * abs(hedge):
                 return wanted
-        return steer(self, seen, wanted)
+        return steered if (steered := steer(self, seen, wanted)) in seen.open else wanted
 
 
 @dataclass

@@ -189,3 +189,24 @@ def test_nothing_of_it_is_kept_on_disk(tmp_path: Path) -> None:
     assert results[0] != results[1]
     command = ("-m", "clusterbandits", "simulate", "0.3,0.5;0.7", "--horizon", "100", "--runs", "2")
     assert "ucb1" in ran(elsewhere, *command, "--policy", "ucb1")
+
+
+def test_a_compiled_policy_chooses_among_some_arms() -> None:
+    """Its state is the least that a state can be, and its score has a compilation of its own."""
+    turns = Turns(CLUSTERS)
+    assert turns.ask(available=[0, 2]) == 0
+    turns.tell(0, 1)
+    assert [turns.ask(available=[0, 2]) for _ in range(4)] == [2, 0, 2, 0]
+    turns.retire_arm(1)
+    assert turns.ask(2) == [2, 0]
+    score = UCBV(CLUSTERS)
+    for arm in score.ask(3):
+        score.tell(arm, arm % 2)
+    for available in ([0, 1], [1, 2], [2]):
+        twin = cb.Policy.from_json(score.to_json())
+        for arm in {0, 1, 2} - set(available):
+            twin.remove_arm(arm)
+        assert score.ask(5, available=available) == twin.ask(5)
+    score.cancel(2)
+    twin = cb.Policy.from_json(score.to_json())
+    assert score.ask() == twin.ask()

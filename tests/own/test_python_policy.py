@@ -255,6 +255,81 @@ def test_memory_is_saved_and_nothing_else_can_be_remembered(tmp_path: Path) -> N
         Forgetful(CLUSTERS).ask()
 
 
+@pytest.mark.parametrize("kind", ["Greedy", "Variance"])
+def test_some_arms_are_as_if_the_others_had_been_removed(module: Any, kind: str) -> None:
+    policy: Any = (Variance if kind == "Variance" else module.Greedy)(CLUSTERS)
+    rng = np.random.default_rng(3)
+    # The policy of the page relies on that every arm was pulled in the first rounds.
+    for arm in range(6):
+        policy.tell(arm, 0.0)
+    for n in range(40):
+        available = rng.choice(6, int(rng.integers(1, 7)), replace=False).tolist()
+        twin: Any = cb.Policy.from_json(policy.to_json())
+        for arm in set(range(6)) - set(available):
+            twin.remove_arm(arm)
+        arm = policy.ask(available=available)
+        assert arm == twin.ask()
+        if n % 3:
+            policy.tell(arm, float(rng.integers(0, 2)))
+    policy.retire_arm(4)
+    assert 4 not in policy.ask(20)
+    again: Any = pickle.loads(pickle.dumps(cb.Policy.from_json(policy.to_json())))
+    assert again.retired == (4,)
+    assert again.ask(10) == policy.ask(10)
+
+
+def test_awaited_rewards_are_seen_as_pulls_and_totals_alone() -> None:
+    class Watching(cb.PythonPolicy):
+        name = "watching"
+        remembers = ("updates",)
+        randomised = False
+        needs_squares = True
+
+        def reset(self) -> None:
+            self.updates = 0
+
+        def update(self, _arm: int, _reward: float) -> None:
+            self.updates += 1
+
+        def select(self, n: int) -> int:
+            assert self.pulls.sum() == n - 1
+            assert self.updates <= 6
+            known = np.maximum(self.pulls, 1)
+            return int(np.argmin(self.pulls + self.squares / known))
+
+    policy: Any = Watching(CLUSTERS)
+    for arm in range(6):
+        policy.tell(arm, arm / 10)
+    asked = policy.ask(12)
+    assert policy.updates == 6
+    for arm in asked[:5]:
+        policy.cancel(arm)
+    policy.ask()
+    assert policy.updates == 6
+    with pytest.raises(cb.InvalidInputError, match="attributes of its own, which belong to all of its arms"):
+        policy.ask(available=[0, 1])
+    with pytest.raises(cb.InvalidInputError, match="attributes of its own, which belong to all of its arms"):
+        policy.retire_arm(0)
+    assert policy.ask(available=range(6)) in range(6)
+
+
+def test_copies_in_python_are_merged(module: Any) -> None:
+    policy, other, whole = (module.Greedy(CLUSTERS) for _ in range(3))
+    for arm in range(6):
+        policy.tell(arm, arm % 2)
+        other.tell(arm, 1)
+        whole.tell(arm, arm % 2 + 1, pulls=2)
+    policy.merge(other)
+    policy.correct(2, -1)
+    whole.correct(2, -1)
+    new = module.Greedy(CLUSTERS)
+    new.take_over(whole)
+    for one in (policy, new):
+        assert one.pulls.tolist() == whole.pulls.tolist()
+        assert one.totals.tolist() == whole.totals.tolist()
+        assert one.ask() == cb.Policy.from_json(whole.to_json()).ask()
+
+
 def test_what_one_class_wants_is_not_what_another_gets(module: Any) -> None:
     for policy in (module.Greedy(CLUSTERS), Variance(CLUSTERS), module.Greedy(CLUSTERS)):
         assert KERNELS[type(policy.fresh_state())] == policy.kernels

@@ -121,6 +121,7 @@ class Learner:
         self.totals = dict.fromkeys(self.arms, 0.0)
         self.waiting = dict.fromkeys(self.arms, 0)
         self.rounds = 0
+        self.retired: set[Any] = set()
         self.last: Any = None
         self.until = 0
 
@@ -128,11 +129,23 @@ class Learner:
     def awaited(self) -> dict[Any, int]:
         return {arm: count for arm, count in self.waiting.items() if count}
 
-    def ask(self) -> Any:
-        arm = self._choice()
-        self.waiting[arm] += 1
-        self.rounds += 1
+    def ask(self, available: Any = None) -> Any:
+        arm = self._choice(self.arms if available is None else available)
+        self.expect(arm)
         return arm
+
+    def expect(self, arm: Any, pulls: int = 1) -> None:
+        self.waiting[arm] += pulls
+        self.rounds += pulls
+
+    def correct(self, arm: Any, change: float) -> None:
+        self.totals[arm] += change
+
+    def retire_arm(self, arm: Any) -> None:
+        self.retired.add(arm)
+
+    def restore_arm(self, arm: Any) -> None:
+        self.retired.discard(arm)
 
     def tell(self, arm: Any, reward: float, pulls: int = 1) -> None:
         expected = min(pulls, self.waiting[arm])
@@ -155,37 +168,44 @@ class Learner:
 
     def remove_arm(self, arm: Any) -> None:
         self.arms.remove(arm)
+        self.retired.discard(arm)
         for known in (self.cluster, self.pulls, self.totals, self.waiting):
             del known[arm]
         if self.last == arm:
             self.last, self.until = None, 0
 
-    def _choice(self) -> Any:
+    def _choice(self, available: Any) -> Any:
+        """The arm to pull: of those available and not retired, given what is known of all."""
+        open_arms = [arm for arm in self.arms if arm in available and arm not in self.retired]
         if not any(self.pulls.values()):
-            return min(self.arms, key=lambda arm: self.waiting[arm])
+            return min(open_arms, key=lambda arm: self.waiting[arm])
         pulls, totals = self._as_if_paid()
-        if 0 in pulls:
-            return self.arms[pulls.index(0)]
+        for arm in open_arms:
+            if not pulls[arm]:
+                return arm
         n = self.rounds + 1
-        if n >= self.until:
-            self.last, self.until = self._best(pulls, totals, n), n + self.settings["refresh"]
+        if n >= self.until or self.last not in open_arms:
+            self.last, self.until = self._best(pulls, totals, n, open_arms), n + self.settings["refresh"]
         return self.last
 
-    def _as_if_paid(self) -> tuple[list[int], list[float]]:
+    def _as_if_paid(self) -> tuple[dict[Any, int], dict[Any, float]]:
         everywhere = rounded(sum(self.totals.values()) / sum(self.pulls.values()), self.family)
-        pulls, totals = [], []
+        pulls, totals = {}, {}
         for arm in self.arms:
             known, missing = self.pulls[arm], self.waiting[arm]
             mean = self.totals[arm] / known if known else everywhere
-            pulls.append(known + missing)
-            totals.append(self.totals[arm] + missing * mean)
+            pulls[arm] = known + missing
+            totals[arm] = self.totals[arm] + missing * mean
         return pulls, totals
 
-    def _best(self, pulls: list[int], totals: list[float], n: int) -> Any:
-        names = list(dict.fromkeys(self.cluster[arm] for arm in self.arms))
-        groups = [[k for k, arm in enumerate(self.arms) if self.cluster[arm] == name] for name in names]
+    def _best(self, pulls: dict[Any, int], totals: dict[Any, float], n: int, open_arms: list[Any]) -> Any:
+        known = [arm for arm in self.arms if pulls[arm]]
+        names = list(dict.fromkeys(self.cluster[arm] for arm in known))
+        groups = [[k for k, arm in enumerate(known) if self.cluster[arm] == name] for name in names]
         widths = None if self.of.widths is None else [self.widths[name] for name in names]
-        return self.arms[replace(self.of, clusters=groups, widths=widths).choose(pulls, totals, n)]
+        among = [k for k, arm in enumerate(known) if arm in open_arms]
+        rules = replace(self.of, clusters=groups, widths=widths)
+        return known[rules.choose([pulls[arm] for arm in known], [totals[arm] for arm in known], n, among)]
 
 
 def check_same(policy: cb.Policy, learner: Learner) -> None:
@@ -195,6 +215,7 @@ def check_same(policy: cb.Policy, learner: Learner) -> None:
     assert policy.pulls == learner.pulls
     assert policy.totals == learner.totals
     assert policy.awaited == learner.awaited
+    assert set(policy.retired) == learner.retired
 
 
 class Walk:
@@ -222,6 +243,45 @@ class Walk:
         assert arms == [self.learner.ask() for _ in range(count)]
         self.pending += arms
 
+    def ask_some(self) -> None:
+        count = self.chance.randint(1, len(self.learner.arms))
+        available = self.chance.sample(self.learner.arms, count)
+        if set(available) <= self.learner.retired:
+            refused_unchanged(self.policy, lambda: self.policy.ask(available=available))
+            return
+        arm = self.policy.ask(available=available)
+        assert arm == self.learner.ask(available)
+        self.pending.append(arm)
+
+    def expect(self) -> None:
+        arm, pulls = self.chance.choice(self.learner.arms), self.chance.randint(1, 3)
+        for one in (self.policy, self.learner):
+            one.expect(arm, pulls)
+        self.pending += [arm] * pulls
+
+    def correct(self) -> None:
+        """Take back a whole reward, or give one more, where the family allows that."""
+        arm, change = self.chance.choice(self.learner.arms), self.chance.choice([-1.0, 1.0])
+        total, pulls = self.learner.totals[arm] + change, self.learner.pulls[arm]
+        if pulls and self.policy.family.supports(total, pulls):
+            for one in (self.policy, self.learner):
+                one.correct(arm, change)
+        else:
+            refused_unchanged(self.policy, lambda: self.policy.correct(arm, change))
+
+    def retire(self) -> None:
+        arm = self.chance.choice(self.learner.arms)
+        if set(self.learner.arms) <= self.learner.retired | {arm}:
+            refused_unchanged(self.policy, lambda: self.policy.retire_arm(arm))
+            return
+        for one in (self.policy, self.learner):
+            one.retire_arm(arm)
+
+    def restore(self) -> None:
+        arm = self.chance.choice(self.learner.arms)
+        for one in (self.policy, self.learner):
+            one.restore_arm(arm)
+
     def tell(self) -> None:
         if self.pending:
             self._pay(self.pending.pop(self.chance.randrange(len(self.pending))))
@@ -245,8 +305,10 @@ class Walk:
             one.add_arm(f"new {self.added}", cluster)
 
     def remove(self) -> None:
-        if len(self.learner.arms) > 1:
-            arm = self.chance.choice(self.learner.arms)
+        arm = self.chance.choice(self.learner.arms)
+        if set(self.learner.arms) <= self.learner.retired | {arm}:
+            refused_unchanged(self.policy, lambda: self.policy.remove_arm(arm))
+        else:
             self.pending = [other for other in self.pending if other != arm]
             for one in (self.policy, self.learner):
                 one.remove_arm(arm)

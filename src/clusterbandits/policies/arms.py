@@ -74,6 +74,18 @@ def leader_of(pulls: Ints, totals: Floats) -> int:
     return leader
 
 
+@kernel
+def leader_among(pulls: Ints, totals: Floats, open_arms: Mask) -> int:
+    """Return the leader of the arms that are open, as ``leader_of`` does of all."""
+    leader, best = NOBODY, -math.inf
+    for arm in range(pulls.size):
+        if open_arms[arm]:
+            mean = totals[arm] / pulls[arm]
+            if leader == NOBODY or mean > best or (mean == best and pulls[arm] < pulls[leader]):
+                leader, best = arm, mean
+    return leader
+
+
 @inner_kernel
 def slack(best: float) -> float:
     """Return by how much a pure number may miss the best one and still tie with it."""

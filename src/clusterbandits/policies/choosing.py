@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
-from clusterbandits.compiled import entry
 from clusterbandits.policies.alarms import Watchful
+from clusterbandits.policies.arms import NOBODY
+from clusterbandits.policies.protocol import entry_of
 from clusterbandits.policies.saved import Saved
 from clusterbandits.policies.views import Known, View, copied
 from clusterbandits.validate import Described, invalid, is_list, one_of
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 _MOST_VIEWS = 4
 #: The least number of changes that are recorded before a view that has fallen behind looks at all arms.
 _LEAST_CHANGES = 256
-_AMONG: dict[Callable[..., int], Callable[..., int]] = {}
 
 
 class Choosing(Watchful):
     """The part of a learner that chooses.
 
-    Views follow the live state by a record of the arms that have changed. What a choice decides for later
-    rounds is remembered by the state on which the last one was made, and carried when another one is used.
+    A choice among all arms with nothing awaited is made on the live state, any other on a view. Views follow
+    the live state by a record of the arms that have changed. What a choice decides for later rounds is
+    remembered by the state on which the last one was made, and carried when another one is used.
     """
 
     family: Family
@@ -66,8 +67,7 @@ class Choosing(Watchful):
     def _forget_views(self, live: Any) -> None:
         """Make all views again when they are next needed."""
         squares = live.squares if self.needs_squares else np.zeros(0)
-        self._known = Known(live.pulls, live.totals, squares, self._awaited)
-        self._law = self.family.law
+        self._known = Known(self.family.law, live.pulls, live.totals, squares, self._awaited)
         self._views: dict[bytes, View] = {}
         #: The numbers of arms that have changed, and how many of these places are used.
         self._changes: Ints = np.zeros(max(_LEAST_CHANGES, 4 * live.pulls.size), dtype=np.int64)
@@ -77,86 +77,89 @@ class Choosing(Watchful):
 
     def _mark(self, number: int) -> None:
         """Record that an arm has changed, for all views."""
-        if self._change_count == self._changes.size:
+        count = self._change_count
+        if count == len(self._changes):
             for view in self._views.values():
-                view.seen = 0 if view.seen == self._change_count else -1
-            self._change_count = 0
-        self._changes[self._change_count] = number
-        self._change_count += 1
+                view.seen = 0 if view.seen == count else NOBODY
+            count = 0
+        self._changes[count] = number
+        self._change_count = count + 1
 
     def _choose(self, open_arms: Mask | None) -> int:
         """Return the number of the arm to pull in the next round, one of those that are open."""
         if open_arms is None:
             if not self._all_awaited:
-                return self._select_live()
+                self._settle()
+                return int(self._kernels.select(self._live, self._next_round))
             if self._all_told:
-                return self._select_on(self._view(b"", None))
+                return self._select_on(self._views.get(b"") or self._all_arms())
             return int(self._awaited.argmin())
-        if self.kernels.among is not None:
-            if self._all_awaited and not self._all_told:
+        if self.kernels.among is None:
+            if self._awaited[open_arms].any() and not self._live.pulls[open_arms].any():
                 return self._fewest_awaited(open_arms)
-            return self._select_among(open_arms)
-        if self._awaited[open_arms].any() and not self._live.pulls[open_arms].any():
+            return self._select_on(self._some_arms(open_arms, open_arms))
+        if self._all_awaited and not self._all_told:
             return self._fewest_awaited(open_arms)
-        return self._select_on(self._view(open_arms.tobytes(), open_arms))
+        if self.kernels.among_any:
+            return self._select_any(open_arms)
+        # What is known of other arms counts too, if anything is.
+        known = open_arms | (self._live.pulls > 0) | (self._awaited > 0)
+        return self._select_on(self._some_arms(known, open_arms))
 
     def _fewest_awaited(self, open_arms: Mask) -> int:
         numbers = np.flatnonzero(open_arms)
         return int(numbers[self._awaited[numbers].argmin()])
 
-    def _select_live(self) -> int:
-        if self._chosen_on is not None:
-            self._settle()
-        return int(self._kernels.select(self._live, self._next_round))
-
     def _select_on(self, view: View) -> int:
         """Return the choice on a view, which then remembers it."""
-        self._move_to(view)
-        place = int(self._kernels.select(view.state, self._next_round))
-        return self._chosen(view, place)
+        view.follow(self._known, self._changes, self._change_count)
+        if self._chosen_on is not view:
+            self._settle()
+            self.saved.carry(self._live, view.state, view.scope.places)
+        place = int(view.choose(view.state, self._next_round))
+        self._chosen_on = view
+        if self.saved.changes_with_rewards:
+            self._settle()
+        return place if view.numbers is None else view.numbers[place]
 
-    def _select_among(self, open_arms: Mask) -> int:
-        """Return the choice of a policy that knows how to choose among some of its arms."""
-        if not self._all_awaited:
-            if self._chosen_on is not None:
-                self._settle()
-            return int(self._among()(self._live, self._next_round, open_arms))
-        view = self._view(b"", None)
-        self._move_to(view)
-        return self._chosen(view, int(self._among()(view.state, self._next_round, open_arms)))
+    def _select_any(self, open_arms: Mask) -> int:
+        """Return the choice of a policy one state of which serves any set of arms."""
+        state = self._live
+        if self._all_awaited:
+            view = self._all_arms()
+            view.follow(self._known, self._changes, self._change_count)
+            state = view.state
+        among = entry_of(cast("Callable[..., int]", self.kernels.among), state, 1, open_arms)
+        return int(among(state, self._next_round, open_arms))
 
-    def _among(self) -> Callable[..., int]:
-        among = self.kernels.among
-        assert among is not None
-        if among not in _AMONG:
-            _AMONG[among] = entry(among, self._live, 1, self._retired)
-        return _AMONG[among]
+    def _all_arms(self) -> View:
+        """Return the view of all arms."""
+        if b"" not in self._views:
+            numbers = np.arange(self._awaited.size, dtype=np.int64)
+            self._views[b""] = self._new_view(self.supposing(self._live), numbers)
+        return self._views[b""]
 
-    def _view(self, key: bytes, open_arms: Mask | None) -> View:
-        """Return the view of some arms, up to date; None stands for all of them."""
+    def _some_arms(self, known: Mask, open_arms: Mask) -> View:
+        """Return the view for a choice among some arms; those used last are kept."""
+        key = known.tobytes() + open_arms.tobytes()
         view = self._views.pop(key, None)
         if view is None:
-            view = self._new_view(open_arms)
-            if len(self._views) > _MOST_VIEWS:
-                self._drop_view()
+            numbers = np.flatnonzero(known).astype(np.int64)
+            view = self._new_view(self._limited_to(numbers), numbers, open_arms[numbers])
+            others = [other for other in self._views if other]
+            if len(others) == _MOST_VIEWS and self._chosen_on is self._views.pop(others[0]):
+                self._settle()
         self._views[key] = view
-        view.follow(self._law, self._known, self._changes, self._change_count)
         return view
 
-    def _drop_view(self) -> None:
-        """Drop the view of some arms that was not used for longest."""
-        key = next(key for key in self._views if key)
-        if self._views[key] is self._chosen_on:
-            self._settle()
-        del self._views[key]
-
-    def _new_view(self, open_arms: Mask | None) -> View:
-        if open_arms is None:
-            state, arms = self.supposing(self._live), np.arange(self._awaited.size)
-        else:
-            arms = np.flatnonzero(open_arms)
-            state = self._limited_to(arms)
-        return View(state, arms.astype(np.int64), self._awaited.size, squares=self.needs_squares)
+    def _new_view(self, state: Any, numbers: Ints, open_arms: Mask | None = None) -> View:
+        """Return a view of some arms, with the kernel that chooses among those that are open."""
+        among, ahead = self.kernels.among, self.kernels.ahead
+        if among is not None and open_arms is not None:
+            chosen_among = entry_of(among, state, 1, open_arms)
+            return View(state, numbers, self._known, lambda state, n: chosen_among(state, n, open_arms))
+        select = self._kernels.select if ahead is None else entry_of(ahead, state, 1)
+        return View(state, numbers, self._known, select)
 
     def supposing(self, live: Any) -> State:
         """Return a state for awaited rewards, equal to the live one; it shares what they do not change."""
@@ -175,19 +178,6 @@ class Choosing(Watchful):
     def resized(self, clusters: Any, arms: Ints) -> Self:
         """Return a new policy like this one for some of its arms, given by number."""
         raise NotImplementedError
-
-    def _move_to(self, view: View) -> None:
-        """Let a view remember what was chosen last."""
-        if self._chosen_on is not view:
-            if self._chosen_on is not None:
-                self._settle()
-            self.saved.carry(self._live, view.state, view.scope.places)
-
-    def _chosen(self, view: View, place: int) -> int:
-        self._chosen_on = view
-        if self.saved.changes_with_rewards:
-            self._settle()
-        return int(view.scope.arms[place])
 
     def _settle(self) -> None:
         """Let the live state remember what was chosen last."""

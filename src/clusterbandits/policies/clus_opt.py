@@ -84,7 +84,12 @@ def steered(state: Any, arm: int) -> int:
     That is ``arm`` itself unless the lowest arm alone is cheaper and the leader is known well enough; before
     that one, an arm that was hardly pulled.
     """
-    leader = leader_of(state.pulls, state.totals)
+    return steered_by(state, arm, leader_of(state.pulls, state.totals))
+
+
+@inner_kernel
+def steered_by(state: Any, arm: int, leader: int) -> int:
+    """Return what ``steered`` does, for an arm that leads."""
     c, best = state.cluster[arm], state.totals[leader] / state.pulls[leader]
     if c == state.cluster[leader] or state.widths[c] == math.inf:
         return arm

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import kernel
+from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.families.posterior import flat_prior
 from clusterbandits.families.stream import Stream, fresh_stream
 from clusterbandits.limits import MOST_TABLE_ARMS
-from clusterbandits.policies.arms import Floats, Ints, first_unpulled, members_of
+from clusterbandits.policies.arms import NOBODY, Floats, Ints, Mask, first_unpulled, members_of
 from clusterbandits.policies.hold_search import fresh_memory, take_in
 from clusterbandits.policies.policy import Policy
 from clusterbandits.policies.protocol import Kernels, by_formula
@@ -84,15 +84,40 @@ def select(state: GroupState, _n: int) -> int:
         return first_unpulled(state.pulls)
     chosen, best = 0, -math.inf
     for c in range(state.widths.size):
-        draw_prior(state, c)
-        group = Group(state.order, state.start[c], state.start[c + 1], state.widths[c])
-        known = Beliefs(state.law, state.known_pulls, state.known_totals, group, c)
-        draw_group(state.stream, known, state.cells, state.draws)
-        for place in range(group.first, group.beyond):
+        _draw_cluster(state, c)
+        for place in range(state.start[c], state.start[c + 1]):
             arm = state.order[place]
             if state.draws[arm] > best:
                 chosen, best = arm, state.draws[arm]
     return int(chosen)
+
+
+@kernel
+def among(state: GroupState, _n: int, open_arms: Mask) -> int:
+    """Draw all means of clusters with open arms; return the open arm with the largest."""
+    if state.memory[0].unpulled > 0:
+        return first_unpulled(state.pulls)
+    chosen, best = NOBODY, -math.inf
+    for c in range(state.widths.size):
+        drawn = False
+        for place in range(state.start[c], state.start[c + 1]):
+            arm = state.order[place]
+            if open_arms[arm]:
+                if not drawn:
+                    _draw_cluster(state, c)
+                    drawn = True
+                if chosen == NOBODY or state.draws[arm] > best:
+                    chosen, best = arm, state.draws[arm]
+    return int(chosen)
+
+
+@inner_kernel
+def _draw_cluster(state: GroupState, c: int) -> None:
+    """Draw the means of the arms of a cluster."""
+    draw_prior(state, c)
+    group = Group(state.order, state.start[c], state.start[c + 1], state.widths[c])
+    known = Beliefs(state.law, state.known_pulls, state.known_totals, group, c)
+    draw_group(state.stream, known, state.cells, state.draws)
 
 
 @kernel
@@ -131,7 +156,7 @@ class GroupPolicy(Policy):
     randomised = True
     needs_posterior = True
     saved = StreamPlace()
-    kernels = Kernels(select, update, watch=watch)
+    kernels = Kernels(select, update, watch=watch, among=among)
     #: It keeps hundreds of numbers per arm.
     most_arms = MOST_TABLE_ARMS
     _formula: ClassVar[int]

@@ -27,6 +27,8 @@ _MOST_STEPS = 200
 _RESOLUTION = 2.0**-51
 _SHORTER = 0.75
 _WIDE, _SMALLEST = 4.0, 1e-300
+#: Evidence that is larger by this factor exceeds a threshold whatever rounding does.
+_CLEARLY = 1.0 + 1e-9
 
 
 @inner_kernel
@@ -77,8 +79,12 @@ def evidence_against(
 @kernel
 def index(state: IndexState, arm: int, level: float, width: float) -> float:
     """Return what arms are compared by: sup{q : F_k(q) ≤ level} or, where that is larger, the hedge."""
-    value = clustered_index(state, arm, level, width)
-    return max(value, hedge_index(state, arm, level)) if state.hedge > 0.0 else value
+    if state.hedge == 0.0:
+        return clustered_index(state, arm, level, width)
+    hedged = hedge_index(state, arm, level)
+    if evidence_against(state, arm, hedged, width, 0.0)[0] > level * _CLEARLY:
+        return hedged
+    return max(clustered_index(state, arm, level, width), hedged)
 
 
 @kernel

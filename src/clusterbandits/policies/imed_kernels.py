@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from clusterbandits.compiled import kernel
 from clusterbandits.families.calculus import divergence_above, rise
-from clusterbandits.policies.arms import first_unpulled, leader_of, slack, smallest
-from clusterbandits.policies.clus_opt import outweighs, steered
+from clusterbandits.policies.arms import first_unpulled, leader_among, leader_of, slack, smallest
+from clusterbandits.policies.clus_opt import outweighs, steered, steered_by
 from clusterbandits.policies.hold_search import hold_by_search, keeps, take_in
 from clusterbandits.policies.imed import argued, plain_score
 from clusterbandits.policies.imed_clus import add_up, clustered_score, score
@@ -16,6 +16,7 @@ from clusterbandits.policies.protocol import Kernels
 from clusterbandits.policies.width_alarm import watch_widths
 
 if TYPE_CHECKING:
+    from clusterbandits.policies.arms import Mask
     from clusterbandits.policies.imed_state import ImedState
 
 _MARGIN = 1e-12
@@ -29,6 +30,12 @@ def select(state: ImedState, n: int) -> int:
     if not keeps(state, n):
         state.memory[0].kept = _choose(state)
     return int(state.memory[0].kept)
+
+
+@kernel
+def ahead(state: ImedState, _n: int) -> int:
+    """Return what ``select`` does, and do not try first whether the arm before is certain."""
+    return first_unpulled(state.pulls) if state.memory[0].unpulled > 0 else _choose(state)
 
 
 @kernel
@@ -47,6 +54,27 @@ def _choose(state: ImedState) -> int:
         if hedged < clustered_score(state, arm, best) - slack(hedged):
             return arm
     return steered(state, arm)
+
+
+@kernel
+def among(state: ImedState, _n: int, open_arms: Mask) -> int:
+    """Return the best one of the arms that are open; what is known of others counts."""
+    if state.memory[0].unpulled > 0:
+        return first_unpulled(state.pulls)
+    leader = leader_among(state.pulls, state.totals, open_arms)
+    best = state.totals[leader] / state.pulls[leader]
+    add_up(state, best)
+    for arm in range(state.pulls.size):
+        state.scores[arm] = score(state, arm, best) if open_arms[arm] else math.inf
+    arm = smallest(state.scores, state.pulls)
+    if not state.steers or state.cluster[arm] == state.cluster[leader]:
+        return arm
+    if state.hedge > 0.0:
+        hedged = plain_score(state, arm, best) / state.hedge
+        if hedged < clustered_score(state, arm, best) - slack(hedged):
+            return arm
+    other = steered_by(state, arm, leader)
+    return other if open_arms[other] else arm
 
 
 @kernel
@@ -120,4 +148,6 @@ def _stays_behind(state: ImedState, mate: int, best: float, own: float, limit: f
     return bool(state.hedge == 0.0 or plain_score(state, mate, best) / state.hedge > limit)
 
 
-KERNELS = Kernels(select, take_in, hold=hold_by_search, watch=watch_widths, certain=certain)
+KERNELS = Kernels(
+    select, take_in, hold=hold_by_search, watch=watch_widths, certain=certain, ahead=ahead, among=among
+)

@@ -318,7 +318,7 @@ class Kindred(Policy):
     guarantee = "none proven"
     reference = "this project"
     saved = _Memory()
-    kernels = Kernels(select, update, watch=watch, learn=learn, among=among)
+    kernels = Kernels(select, update, watch=watch, learn=learn, among=among, among_any=True)
     most_arms = MOST_TABLE_ARMS
 
     def new_state(self, rng: Generator | None) -> KindredState:

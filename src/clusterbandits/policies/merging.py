@@ -11,14 +11,18 @@ import numpy as np
 from clusterbandits.errors import WidthWarning
 from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.policies.told import Told
-from clusterbandits.validate import Described, invalid
+from clusterbandits.validate import Described, invalid, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from clusterbandits.families import Family
+    from clusterbandits.partition import Label
+
     Row = NDArray[Any]
+    _Snapshot = tuple[tuple[Label, ...], Family, dict[str, Any]]
 
 #: Totals that are computed may be beyond what the family can pay by this share, and are then cut off.
 _ROUNDING = 1e-9
@@ -57,8 +61,9 @@ class Merging(Told):
         ({0: 5, 1: 0, 2: 0}, 5)
         """
         owner = f"{type(self).__name__}.take_over"
-        theirs = self._told_of("other", other, owner)
+        snapshot = _snapshot("other", other, owner)
         with self._lock:
+            theirs = self._same_arms("other", snapshot, owner)
             if self._next_round > 1:
                 given = Described(f"one after {self._next_round - 1} rounds")
                 raise invalid("policy", owner, "one before its first round", given)
@@ -82,7 +87,8 @@ class Merging(Told):
             A policy with the same arms in the same order and the same reward family; it stays as it is.
         since
             An earlier state of ``other``, from which both copies started: what was known then is not added
-            again. Left out, all that ``other`` knows is added.
+            again. A reward that was awaited then must be told to one of the copies, not to both. Left out,
+            all that ``other`` knows is added.
 
         Examples
         --------
@@ -100,9 +106,12 @@ class Merging(Told):
         owner = f"{type(self).__name__}.merge"
         if other is self:
             raise invalid("other", owner, "another policy", Described("the policy itself"))
-        theirs = self._told_of("other", other, owner)
-        before = None if since is None else self._told_of("since", since, owner)
+        # One lock after the other: two policies may be merged into each other at the same time.
+        snapshot = _snapshot("other", other, owner)
+        earlier = None if since is None else _snapshot("since", since, owner)
         with self._lock:
+            theirs = self._same_arms("other", snapshot, owner)
+            before = None if earlier is None else self._same_arms("since", earlier, owner)
             self._check_learns(owner)
             told = self._merged(self._told(), theirs, before, owner)
             self._apply(told)
@@ -110,14 +119,11 @@ class Merging(Told):
             noticed = self._watch() if self._next_round >= self._look else []
         _warn(noticed)
 
-    def _told_of(self, parameter: str, other: Any, owner: str) -> dict[str, Any]:
+    def _same_arms(self, parameter: str, snapshot: _Snapshot, owner: str) -> dict[str, Any]:
         """Return what another policy was told, if its arms, family and sums are those of this one."""
-        if not isinstance(other, Told):
-            raise invalid(parameter, owner, "a policy", other)
-        with other._lock:
-            arms, family, told = other.clusters.arms, other.family, other._told()
+        arms, family, told = snapshot
         if arms != self.clusters.arms:
-            given = Described(f"a policy with {len(arms)} arms, or with others or in another order")
+            given = Described(f"one with the arms {shown(list(arms))}")
             raise invalid(parameter, owner, "a policy with the same arms in the same order", given)
         if family != self.family:
             raise invalid(parameter, owner, f"a policy for {self.family.spec} rewards", family.spec)
@@ -136,12 +142,11 @@ class Merging(Told):
         self, mine: dict[str, Any], theirs: dict[str, Any], before: dict[str, Any] | None, owner: str
     ) -> dict[str, Any]:
         """Return the sums of what two policies were told, without what both knew before."""
-        nothing = {key: np.zeros(len(mine["pulls"])) for key in self._per_arm} | {"rounds": 0}
+        nothing = {key: np.zeros(len(mine["pulls"])) for key in self._per_arm}
         known = nothing if before is None else before
-        for key in ("pulls", "rounds"):
-            if np.any(np.asarray(theirs[key]) < np.asarray(known[key])):
-                given = Described(f"a policy that knows of more {key}")
-                raise invalid("since", owner, "an earlier state of the other policy", given)
+        if np.any(np.asarray(theirs["pulls"]) < np.asarray(known["pulls"])):
+            given = Described("a policy that knows of more pulls")
+            raise invalid("since", owner, "an earlier state of the other policy", given)
         told: dict[str, Any] = {key: _added(mine[key], theirs[key], known[key]) for key in self._per_arm}
         told["pulls"] = told["pulls"].astype(np.int64)
         told["awaited"] = np.maximum(told["awaited"], 0).astype(np.int64)
@@ -189,11 +194,21 @@ class Merging(Told):
 
     def _cut_off(self, total: float, pulls: int, size: float) -> float | None:
         """Return a total that the family can pay, within rounding of numbers of that size, or None."""
-        nearest = min(max(total, self.family.low * pulls), self.family.high * pulls)
-        possible = nearest if abs(nearest - total) <= _ROUNDING * size else total
         if not pulls:
-            return 0.0 if possible == 0.0 else None
+            return 0.0 if abs(total) <= _ROUNDING * size else None
+        # Rewards of a scale family are as small as one likes: what rounds to nothing is no sum of them.
+        lowest = total if self.family.scale_family else self.family.lowest * pulls
+        nearest = min(max(total, lowest), self.family.highest * pulls)
+        possible = nearest if abs(nearest - total) <= _ROUNDING * size else total
         return possible if math.isfinite(possible) and self.family.supports(possible, pulls) else None
+
+
+def _snapshot(parameter: str, other: Any, owner: str) -> _Snapshot:
+    """Return the arms and the family of another policy, and what it was told."""
+    if not isinstance(other, Told):
+        raise invalid(parameter, owner, "a policy", other)
+    with other._lock:
+        return other.clusters.arms, other.family, other._told()
 
 
 def _added(mine: Any, theirs: Any, before: Any) -> Row:
@@ -208,4 +223,4 @@ def _gone(told: dict[str, Any]) -> int:
 
 def _warn(noticed: Iterable[str]) -> None:
     for sentence in noticed:
-        warnings.warn(sentence, WidthWarning, stacklevel=4)
+        warnings.warn(sentence, WidthWarning, stacklevel=3)

@@ -6,14 +6,14 @@ import copy
 import math
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clusterbandits.errors import WidthWarning
 from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.policies.choosing import as_labels
-from clusterbandits.policies.merging import Merging
+from clusterbandits.policies.lineup import Lineup
 from clusterbandits.policies.protocol import KERNELS, entries
-from clusterbandits.validate import as_float, invalid, one_of, shown, whole
+from clusterbandits.validate import as_float, invalid, shown, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,7 @@ _LAZY = frozenset(
 _DERIVED = frozenset({"_lock", "_kernels", "_views", "_chosen_on", "_known"})
 
 
-class Online(Merging):
+class Online(Lineup):
     """``ask`` and ``tell`` on the kernels that simulations run.
 
     The number of the next round is one more than all pulls known of, those told and those still awaited. An
@@ -125,13 +125,6 @@ class Online(Merging):
             counts = zip(self.clusters.arms, self._awaited.tolist(), strict=True)
             return {label: count for label, count in counts if count}
 
-    @property
-    def retired(self) -> tuple[Label, ...]:
-        """The arms that are no longer chosen, in the order of all arms."""
-        with self._lock:
-            retired = self._retired.tolist()
-            return tuple(label for label, gone in zip(self.clusters.arms, retired, strict=True) if gone)
-
     def ask(self, k: int | None = None, *, available: Iterable[Label] | None = None) -> Any:
         """Return the arm to play next, or a list of arms to play before any of them has paid.
 
@@ -140,9 +133,19 @@ class Online(Merging):
         k
             How many arms; left out, one arm is returned by itself. Other threads wait until all are chosen.
         available
-            The arms to choose from; left out, all that are not retired. The choice is that of the same policy
-            after ``remove_arm`` of all other arms. A policy with a kernel ``among`` (Kindred) instead keeps
-            what it has learned from the other arms.
+            The arms to choose from; left out, all that are not retired.
+
+        Notes
+        -----
+        How a policy chooses among some of its arms, those that are available and not retired:
+
+        - Kindred, Thompson, Clus-TS, Hier-TS, and the variants of KL-UCB, Clus-UCB and IMED use all that they
+          know: rewards of the other arms still tell about their clusters. The leader is one of these arms.
+        - All other policies choose as if the other arms had been removed with ``remove_arm``.
+
+        Kindred and Thompson need no preparation for a set of arms. Other policies prepare a state per set and
+        keep those of the last four. With 600 arms that takes about 0.3 to 2 ms (Clus-TS, Hier-TS and CKL-UCB:
+        6 to 20 ms).
 
         Examples
         --------
@@ -151,22 +154,30 @@ class Online(Merging):
         >>> policy.ask(available=["b", "c"]), policy.ask(2, available=["b", "c"])
         ('b', ['c', 'b'])
         """
+        if k is None and available is None:
+            with self._lock:
+                return self.clusters.arms[self._ask(self._open)]
         owner = f"{type(self).__name__}.ask"
         count = 1 if k is None else whole("k", owner, k, least=1, most=10**6)
-        labels = None if available is None else as_labels(available, owner)
+        labels = as_labels(available, owner)
         with self._lock:
-            left = MOST_ROUNDS - self._next_round + 1
-            if count > left:
-                raise invalid("k", owner, f"at most {left}, {MOST_ROUNDS:g} in all", count)
-            open_arms = self._open if labels is None else self._open_arms(labels, owner)
-            if k is None:
-                return self.clusters.arms[self._ask(open_arms)]
-            return [self.clusters.arms[self._ask(open_arms)] for _ in range(count)]
+            if self._next_round + count > MOST_ROUNDS + 1:
+                self._refuse_rounds(count)
+            open_arms = self._open_arms(labels, owner)
+            numbers = [self._ask(open_arms) for _ in range(count)]
+            found = [self.clusters.arms[number] for number in numbers]
+            return found[0] if k is None else found
 
     def _ask(self, open_arms: Any) -> int:
+        if self._next_round > MOST_ROUNDS:
+            self._refuse_rounds(1)
         number = self._choose(open_arms)
         self._expect(number, 1)
         return number
+
+    def _refuse_rounds(self, count: int) -> NoReturn:
+        left = MOST_ROUNDS - self._next_round + 1
+        raise invalid("k", f"{type(self).__name__}.ask", f"at most {left}, {MOST_ROUNDS:g} in all", count)
 
     def _expect(self, number: int, pulls: int) -> None:
         self._awaited[number] += pulls
@@ -307,69 +318,3 @@ class Online(Merging):
             chosen_on = self._live if self._chosen_on is None else self._chosen_on.state
             self.saved.forget(chosen_on, self._next_round)
             self._watch_earlier()
-
-    def add_arm(self, arm: Label, cluster: Label) -> None:
-        """Add a new arm to an existing cluster; policies that pull every arm once ask for it first."""
-        with self._lock:
-            self._regroup(self.clusters.with_arm(arm, cluster))
-
-    def remove_arm(self, arm: Label) -> None:
-        """Forget an arm; rounds go on counting. A cluster goes with its last arm."""
-        owner = f"{type(self).__name__}.remove_arm"
-        with self._lock:
-            self._check_left(self._number(arm, owner), owner)
-            self._regroup(self.clusters.without_arm(arm))
-
-    def retire_arm(self, arm: Label) -> None:
-        """Never choose an arm again, and keep what is known of it; rewards that arrive late still count.
-
-        Simulations of the policy have all its arms. ``remove_arm`` forgets an arm.
-
-        Examples
-        --------
-        >>> from clusterbandits import KLUCB, Clusters
-        >>> policy = KLUCB(Clusters([2, 1]))
-        >>> policy.retire_arm(1)
-        >>> policy.retired, policy.ask(3)
-        ((1,), [0, 2, 0])
-        """
-        owner = f"{type(self).__name__}.retire_arm"
-        with self._lock:
-            number = self._number(arm, owner)
-            self._check_limits(owner)
-            self._check_left(number, owner)
-            retired = self._retired.copy()
-            retired[number] = True
-            self._retire(retired)
-
-    def restore_arm(self, arm: Label) -> None:
-        """Let a retired arm be chosen again.
-
-        Examples
-        --------
-        >>> from clusterbandits import KLUCB, Clusters
-        >>> policy = KLUCB(Clusters([2, 1]))
-        >>> policy.retire_arm(0)
-        >>> policy.restore_arm(0)
-        >>> policy.retired, policy.ask()
-        ((), 0)
-        """
-        with self._lock:
-            number = self._number(arm, f"{type(self).__name__}.restore_arm")
-            retired = self._retired.copy()
-            retired[number] = False
-            self._retire(retired)
-
-    def _check_left(self, number: int, owner: str) -> None:
-        """Refuse to give up the last arm that can be chosen."""
-        others = self._retired.copy()
-        others[number] = True
-        if others.all():
-            allowed = "one of several arms that are not retired, so that one is left"
-            raise invalid("arm", owner, allowed, self.clusters.arms[number])
-
-    def _number(self, arm: Label, owner: str) -> int:
-        try:
-            return self._numbers[arm]
-        except (KeyError, TypeError):
-            raise invalid("arm", owner, one_of(self.clusters.arms), arm) from None

@@ -6,8 +6,11 @@ These two are all a policy needs: it is then played round by round. The others a
 ``hold(state, arm, n, limit)`` returns for how many rounds from n on the choice is certain whatever rewards
 they bring. Skip-ahead simulation is exact only if that is true, so a policy that has ``hold`` declares in
 ``relies_on`` what its reasoning assumes, and ``clusterbandits.testing.check_policy`` tries to refute it.
-``among(state, n, open)`` chooses among the arms that are open, for ``available`` and retired arms, with all
-that is known of the others. Without it, ``ask`` chooses as if the others had been removed.
+``ahead(state, n)`` chooses as ``select`` does, faster where the rewards of several arms have changed: online
+use calls it while rewards are awaited.
+``among(state, n, open_arms)`` chooses among some of the arms, for ``available`` and retired arms, with all
+that is known of the others. A state sees one such set alone and the others have pulls, unless ``among_any``
+says that neither matters. Without ``among`` a policy chooses as if the others had been removed.
 ``watch(state, n)`` lets the policy look at its data before round n and returns the round of its next look.
 ``learn(state, arm)`` follows the rewards of an arm and lets the policy renew what it need not renew in every
 round. Rewards that online use only supposes, while they are awaited, are taken in but never learned from:
@@ -90,8 +93,12 @@ class Kernels(NamedTuple):
     wants_each: bool = False
     #: For ``hold_by_search``: whether the choice of round n is certain for so many rounds.
     certain: Callable[..., bool] = uncertain
-    #: Chooses among some of the arms; None where they are chosen among as if there were no others.
+    #: Chooses while rewards are awaited; None where ``select`` does.
+    ahead: Callable[..., int] | None = None
+    #: Chooses among some of the arms; None where that is done as if there were no others.
     among: Callable[..., int] | None = None
+    #: Whether one state serves any set of arms, and arms that are not in it need no pulls.
+    among_any: bool = False
 
 
 #: The kernels of every class of state that was made.
@@ -137,6 +144,17 @@ def entries(state: Any) -> Kernels:
             )
         _ENTRIES[kind] = kernels
     return _ENTRIES[kind]
+
+
+_LATER: dict[tuple[Callable[..., Any], type], Callable[..., Any]] = {}
+
+
+def entry_of(function: Callable[..., Any], state: Any, *example: Any) -> Callable[..., Any]:
+    """Return the machine code of a kernel that few policies need, compiled when the first one does."""
+    key = function, type(state)
+    if key not in _LATER:
+        _LATER[key] = entry(function, state, *example) if isinstance(state, tuple) else function
+    return _LATER[key]
 
 
 def by_formula(formulas: Callable[[type], Sequence[Callable[..., Any]]]) -> Callable[..., Any]:

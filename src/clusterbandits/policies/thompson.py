@@ -6,9 +6,11 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from clusterbandits.compiled import kernel
+from clusterbandits.policies.arms import NOBODY
 from clusterbandits.policies.draws import DrawPolicy, drawn_mean
 
 if TYPE_CHECKING:
+    from clusterbandits.policies.arms import Mask
     from clusterbandits.policies.draws import DrawState
 
 
@@ -20,6 +22,22 @@ def choose(state: DrawState, _n: int) -> int:
         for arm in range(state.pulls.size):
             value = drawn_mean(state, state.pulls[arm], state.totals[arm])
             if value > best:
+                chosen, best = arm, value
+    return chosen
+
+
+@kernel
+def among(state: DrawState, _n: int, open_arms: Mask) -> int:
+    """Return the first open arm never pulled, or the one with the largest draw."""
+    chosen, best = NOBODY, -math.inf
+    if state.memory[0].unpulled > 0:
+        for arm in range(state.pulls.size):
+            if open_arms[arm] and state.pulls[arm] == 0:
+                return arm
+    for arm in range(state.pulls.size):
+        if open_arms[arm]:
+            value = drawn_mean(state, state.pulls[arm], state.totals[arm])
+            if chosen == NOBODY or value > best:
                 chosen, best = arm, value
     return chosen
 
@@ -51,3 +69,4 @@ class Thompson(DrawPolicy):
     guarantee = "meets the classical bound"
     reference = "Thompson 1933"
     choose = choose
+    kernels = DrawPolicy.kernels._replace(among=among, among_any=True)

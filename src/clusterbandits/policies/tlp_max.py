@@ -10,7 +10,7 @@ from clusterbandits.policies.tlp_mean import kl_score
 from clusterbandits.policies.two_level import TwoLevelPolicy
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.two_level import TwoLevelState
+    from clusterbandits.policies.two_level_scores import TwoLevelState
 
 
 @kernel

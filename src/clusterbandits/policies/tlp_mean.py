@@ -9,7 +9,7 @@ from clusterbandits.families.law import upper
 from clusterbandits.policies.two_level import TwoLevelPolicy
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.two_level import TwoLevelState
+    from clusterbandits.policies.two_level_scores import TwoLevelState
 
 
 @kernel

@@ -8,23 +8,12 @@ and one compilation.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from clusterbandits.compiled import kernel, records
-from clusterbandits.families.law import Law, divergence, unit, variance
-from clusterbandits.limits import LARGEST_MEAN
-from clusterbandits.policies.arms import (
-    APART,
-    NOBODY,
-    Floats,
-    Ints,
-    first_unpulled,
-    largest,
-    layout_of,
-    members_of,
-)
+from clusterbandits.policies.arms import NOBODY, first_unpulled, largest, layout_of, members_of
 from clusterbandits.policies.hold_search import (
     fresh_memory,
     fresh_reach,
@@ -34,97 +23,25 @@ from clusterbandits.policies.hold_search import (
 )
 from clusterbandits.policies.kl_ucb import threshold
 from clusterbandits.policies.policy import Policy
-from clusterbandits.policies.protocol import Assumption, Kernels, by_formula
+from clusterbandits.policies.protocol import Assumption, Kernels
 from clusterbandits.policies.saved import KeptChoice
+from clusterbandits.policies.two_level_ahead import ahead, forget_kept
+from clusterbandits.policies.two_level_scores import (
+    LEVELS,
+    SCORES,
+    STANDINGS,
+    TwoLevelState,
+    ceiling,
+    exceeds,
+    rate,
+    score,
+    standing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.random import Generator
-    from numpy.typing import NDArray
-
-_LEVELS = np.dtype([("clusters", np.float64), ("arms", np.float64)])
-
-
-class TwoLevelState(NamedTuple):
-    """Statistics of arms, pulls of clusters, and the number of the formulas."""
-
-    law: Law
-    #: The place of the policy's formulas.
-    formula: int
-    a: float
-    #: Rounds for which a choice is kept.
-    refresh: int
-    #: Whether scores are UCB1's instead of KL-UCB's.
-    plain_bonus: bool
-    #: Whether arms inside a cluster are judged by its own number of pulls instead of the round.
-    own_clock: bool
-    pulls: Ints
-    totals: Floats
-    cluster: Ints
-    order: Ints
-    start: Ints
-    memory: NDArray[Any]
-    reach: Ints
-    cluster_pulls: Ints
-    #: Scores at the last choice, and how fast they rise at most.
-    scores: Floats
-    rates: Floats
-    cluster_scores: Floats
-    cluster_rates: Floats
-    #: Thresholds at the last choice: one record with ``clusters`` and ``arms``.
-    levels: NDArray[Any]
-
-
-SCORES: list[Callable[..., float]] = []
-STANDINGS: list[Callable[..., float]] = []
-
-
-_score_formula = by_formula(lambda _: SCORES)
-_standing_formula = by_formula(lambda _: STANDINGS)
-
-
-@kernel
-def score(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
-    """Return the score of so many pulls with that mean at a threshold f."""
-    return float(_score_formula(state, mean, pulls, level))
-
-
-@kernel
-def standing(state: TwoLevelState, c: int, spent: int, held: int) -> float:
-    """Return the mean a cluster is judged by after so many more pulls of one arm that paid nothing."""
-    return float(_standing_formula(state, c, spent, held))
-
-
-@kernel
-def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> float:
-    """Return how fast a score rises with the threshold from now on, at most: it is concave in it.
-
-    Where the divergence is not convex, nothing is known.
-    """
-    if not state.law.convex:
-        return math.inf
-    if state.plain_bonus:
-        return unit(state.law) / math.sqrt(2.0 * level * pulls) if level > 0.0 else math.inf
-    spread = variance(state.law, value)
-    if spread <= 0.0:
-        return 0.0
-    return spread / (pulls * (value - mean)) if value > mean else math.inf
-
-
-@kernel
-def exceeds(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> bool:
-    """Tell whether a score is above a value by more than rounding."""
-    margin = APART * state.law.tie
-    above = value + margin * abs(value)
-    if state.plain_bonus:
-        return score(state, mean, pulls, level) > above
-    if mean > above or value == -math.inf:
-        return True
-    if above >= LARGEST_MEAN:
-        return False
-    known = variance(state.law, above) > 0.0
-    return known and pulls * divergence(state.law, mean, above, above - mean) < level * (1.0 - margin)
 
 
 @kernel
@@ -165,12 +82,6 @@ def _best_arm(state: TwoLevelState, c: int, level: float) -> int:
         state.scores[arm] = score(state, mean, pulls, level)
         state.rates[arm] = rate(state, mean, pulls, level, state.scores[arm])
     return largest(state.law, state.scores, state.pulls)
-
-
-@kernel
-def ceiling(value: float, a_level: float, rise: float) -> float:
-    """Return how high a score can have come since the threshold was lower."""
-    return value + a_level * rise if rise > 0.0 else value
 
 
 @kernel
@@ -219,7 +130,8 @@ def update(state: TwoLevelState, arm: int, pulls: int, total: float) -> None:
     take_in(state, arm, pulls, total)
     state.cluster_pulls[state.cluster[arm]] += pulls
     if arm != state.memory[0].kept:
-        state.memory[0].kept = NOBODY
+        forget_kept(state)
+        state.scores[arm] = state.cluster_scores[state.cluster[arm]] = math.inf
 
 
 @kernel
@@ -242,7 +154,7 @@ class TwoLevelPolicy(Policy):
         Assumption.REWARDS_NOT_NEGATIVE,
     )
     saved = KeptChoice()
-    kernels = Kernels(select, update, hold=hold, certain=certain)
+    kernels = Kernels(select, update, hold=hold, certain=certain, ahead=ahead)
     _formula: ClassVar[int]
 
     def __init_subclass__(cls) -> None:
@@ -273,12 +185,20 @@ class TwoLevelPolicy(Policy):
             memory=fresh_memory(arms, last=NOBODY, until=0),
             reach=fresh_reach(arms),
             cluster_pulls=np.zeros(len(members), dtype=np.int64),
-            scores=np.zeros(arms),
+            scores=np.full(arms, math.inf),
             rates=np.zeros(arms),
-            cluster_scores=np.zeros(len(members)),
+            cluster_scores=np.full(len(members), math.inf),
             cluster_rates=np.zeros(len(members)),
-            levels=records(_LEVELS, 1),
+            levels=records(LEVELS, 1),
+            arm_levels=np.zeros(len(members)),
         )
+
+    def supposing(self, live: Any) -> Any:
+        """Return a state for awaited rewards, in which no scores are known yet."""
+        state: Any = super().supposing(live)
+        state.memory["kept"][0] = NOBODY
+        state.scores[:], state.cluster_scores[:] = math.inf, math.inf
+        return state
 
     def _scores(self) -> list[float]:
         state = cast("TwoLevelState", self._live)

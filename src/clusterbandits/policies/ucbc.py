@@ -11,7 +11,7 @@ from clusterbandits.policies.tlp_mean import pooled_mean
 from clusterbandits.policies.two_level import TwoLevelPolicy
 
 if TYPE_CHECKING:
-    from clusterbandits.policies.two_level import TwoLevelState
+    from clusterbandits.policies.two_level_scores import TwoLevelState
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import entry, kernel
+from clusterbandits.compiled import entry, inner_kernel, kernel
 from clusterbandits.families.link import link, mean_at
 from clusterbandits.policies.arms import NOBODY, Floats, Ints, Mask
 from clusterbandits.policies.protocol import update
@@ -30,6 +30,7 @@ _MEAN, _UNKNOWN = range(2)
 class Known(NamedTuple):
     """What is known of all arms: rewards, and pulls whose rewards are awaited; ``squares`` may be empty."""
 
+    law: Law
     pulls: Ints
     totals: Floats
     squares: Floats
@@ -59,47 +60,47 @@ def steady_mean(law: Law, mean: float) -> float:
 
 
 @kernel
-def catch_up(state: Any, law: Law, known: Known, scope: Scope, changed: Ints) -> bool:
-    """Let a view's state follow what is known of arms that have changed.
+def catch_up(state: Any, known: Known, scope: Scope, changes: Ints, first: int, beyond: int) -> bool:
+    """Let a view's state follow what is known of the arms ``changes[first:beyond]``.
 
     Tell whether one of them has no pulls left.
     """
-    _find_unknown(known, scope, changed)
+    for i in range(first, beyond):
+        _find_unknown(known, scope, changes[i])
     if scope.guess[_UNKNOWN] > 0.0:
-        mean = _mean_of_all(law, known, scope.arms)
+        mean = _mean_of_all(known, scope.arms)
         if mean != scope.guess[_MEAN]:
             scope.guess[_MEAN] = mean
             for place in range(scope.arms.size):
                 if scope.unknown[place]:
                     _suppose(state, known, scope, scope.arms[place], place)
     emptied = False
-    for i in range(changed.size):
-        place = scope.places[changed[i]]
+    for i in range(first, beyond):
+        place = scope.places[changes[i]]
         if place != NOBODY:
-            emptied = _suppose(state, known, scope, changed[i], place) or emptied
+            emptied = _suppose(state, known, scope, changes[i], place) or emptied
     return emptied
 
 
-@kernel
-def _find_unknown(known: Known, scope: Scope, changed: Ints) -> None:
-    """Note which arms that have changed have awaited pulls and no rewards."""
-    for i in range(changed.size):
-        arm, place = changed[i], scope.places[changed[i]]
-        if place != NOBODY:
-            unknown = known.awaited[arm] > 0 and known.pulls[arm] == 0
-            if unknown != scope.unknown[place]:
-                scope.unknown[place] = unknown
-                scope.guess[_UNKNOWN] += 1.0 if unknown else -1.0
+@inner_kernel
+def _find_unknown(known: Known, scope: Scope, arm: int) -> None:
+    """Note whether an arm that has changed has awaited pulls and no rewards."""
+    place = scope.places[arm]
+    if place != NOBODY:
+        unknown = known.awaited[arm] > 0 and known.pulls[arm] == 0
+        if unknown != scope.unknown[place]:
+            scope.unknown[place] = unknown
+            scope.guess[_UNKNOWN] += 1.0 if unknown else -1.0
 
 
 @kernel
-def _mean_of_all(law: Law, known: Known, arms: Ints) -> float:
+def _mean_of_all(known: Known, arms: Ints) -> float:
     """Return the mean of all rewards of a view's arms, rounded."""
     pulls, total = 0, 0.0
     for place in range(arms.size):
         pulls += known.pulls[arms[place]]
         total += known.totals[arms[place]]
-    return steady_mean(law, total / pulls) if pulls > 0 else math.nan
+    return steady_mean(known.law, total / pulls) if pulls > 0 else math.nan
 
 
 @kernel
@@ -110,11 +111,15 @@ def _suppose(state: Any, known: Known, scope: Scope, arm: int, place: int) -> bo
     if missing > 0:
         mean = total / pulls if pulls > 0 else scope.guess[_MEAN]
         total += missing * mean
-    if scope.squares.size > 0:
-        scope.squares[place] = known.squares[arm] + missing * mean * mean
     more = pulls + missing - state.pulls[place]
-    state.totals[place] = total
-    update(state, place, more, 0.0)
+    same = more == 0 and state.totals[place] == total
+    if scope.squares.size > 0:
+        squares = known.squares[arm] + missing * mean * mean
+        same = same and scope.squares[place] == squares
+        scope.squares[place] = squares
+    if not same:
+        state.totals[place] = total
+        update(state, place, more, 0.0)
     return bool(more < 0 and pulls + missing == 0)
 
 
@@ -130,46 +135,52 @@ class View:
         A state of its own, of the arms of the view.
     arms
         The numbers of these arms.
-    all_arms
-        How many arms there are.
-    squares
-        Whether sums of squares matter.
+    known
+        What is known of all arms.
+    choose
+        Returns the place of the arm to pull, for a state and a round.
     """
 
-    __slots__ = ("_catch_up", "scope", "seen", "state")
+    __slots__ = ("_catch_up", "choose", "numbers", "scope", "seen", "state")
 
-    def __init__(self, state: Any, arms: Ints, all_arms: int, *, squares: bool) -> None:
-        places = np.full(all_arms, NOBODY, dtype=np.int64)
+    def __init__(self, state: Any, arms: Ints, known: Known, choose: Callable[[Any, int], int]) -> None:
+        places = np.full(known.pulls.size, NOBODY, dtype=np.int64)
         places[arms] = np.arange(arms.size)
         unknown, guess = np.zeros(arms.size, dtype=np.bool_), np.array([math.nan, 0.0])
         self.state = state
-        self.scope = Scope(arms, places, unknown, guess, state.squares if squares else np.zeros(0))
+        #: The numbers of its arms; None where they are all.
+        self.numbers = None if arms.size == places.size else arms.tolist()
+        self.choose = choose
+        self.scope = Scope(arms, places, unknown, guess, state.squares if known.squares.size else np.zeros(0))
         #: How much of the record of changes it has followed; ``NOBODY`` where all arms may have changed.
         self.seen = NOBODY
-        self._catch_up = _ENTRIES.get(type(state))
+        self._catch_up = _entry(state, known, self.scope)
 
-    def follow(self, law: Law, known: Known, changes: Ints, count: int) -> None:
+    def follow(self, known: Known, changes: Ints, count: int) -> None:
         """Follow the changes since the last time."""
-        changed = self.scope.arms if self.seen == NOBODY else changes[self.seen : count]
+        first = self.seen
+        if first == NOBODY:
+            changes, first, beyond = self.scope.arms, 0, self.scope.arms.size
+        else:
+            beyond = count
         self.seen = count
-        if self._catch_up is None:
-            self._catch_up = self._entry(law, known)
-        if self._catch_up(self.state, law, known, self.scope, changed):
+        if self._catch_up(self.state, known, self.scope, changes, first, beyond):
             _count_unpulled(self.state)
 
-    def _entry(self, law: Law, known: Known) -> Callable[..., bool]:
-        if not isinstance(self.state, tuple):
-            return _set_all
-        kind = type(self.state)
-        if kind not in _ENTRIES:
-            _ENTRIES[kind] = entry(catch_up, self.state, law, known, self.scope, self.scope.arms)
-        return _ENTRIES[kind]
+
+def _entry(state: Any, known: Known, scope: Scope) -> Callable[..., bool]:
+    """Return the machine code of ``catch_up`` for a state."""
+    if not isinstance(state, tuple):
+        return _set_all
+    if type(state) not in _ENTRIES:
+        _ENTRIES[type(state)] = entry(catch_up, state, known, scope, scope.arms, 0, 1)
+    return _ENTRIES[type(state)]
 
 
-def _set_all(state: Any, law: Law, known: Known, scope: Scope, _changed: Ints) -> bool:
+def _set_all(state: Any, known: Known, scope: Scope, *_changes: Any) -> bool:
     """Set the statistics of all arms in the state of a policy written in Python, which is not told of it."""
     pulls, totals, missing = (part[scope.arms] for part in (known.pulls, known.totals, known.awaited))
-    guess = _mean_of_all(law, known, scope.arms) if np.any((pulls == 0) & (missing > 0)) else 0.0
+    guess = _mean_of_all(known, scope.arms) if np.any((pulls == 0) & (missing > 0)) else 0.0
     means = np.where(pulls > 0, totals / np.maximum(pulls, 1), guess)
     state.pulls[:] = pulls + missing
     state.totals[:] = totals + missing * means

@@ -9,6 +9,7 @@ from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.policies.arms import NOBODY, first_unpulled
 from clusterbandits.policies.clus_opt import steered
 from clusterbandits.policies.clus_ucb import clustered_index, hedge_index
+from clusterbandits.policies.index.ahead import ahead, among
 from clusterbandits.policies.index.certificate import certain_rounds, is_certain
 from clusterbandits.policies.index.race import choose, mark_stale
 from clusterbandits.policies.kl_ucb import threshold
@@ -105,4 +106,4 @@ def widen(state: IndexState, c: int) -> None:
     mark_stale(state, 0)
 
 
-KERNELS = Kernels(select, update, hold=hold, watch=watch)
+KERNELS = Kernels(select, update, hold=hold, watch=watch, ahead=ahead, among=among)

@@ -39,7 +39,7 @@ def choose(state: IndexState, level: float) -> int:
             break
         margin = margin_at(state, top, second)
         q = second + margin
-        if _test(state, top, q) <= level:
+        if draw_at(state, top, q) <= level:
             state.certificate[0].level = q
             return top
         if bound(state.lines, top, level) > second - 2.0 * margin:
@@ -48,9 +48,9 @@ def choose(state: IndexState, level: float) -> int:
 
 
 @kernel
-def _test(state: IndexState, arm: int, q: float) -> float:
+def draw_at(state: IndexState, arm: int, q: float) -> float:
     """Draw the arm's lines at q; return the evidence against its index being so large."""
-    own, own_slope = _part(state, arm, q, stretch_at(state, q))
+    own, own_slope = own_evidence(state, arm, q, stretch_at(state, q))
     mates, slope = mates_against(state, arm, q, width_of(state, arm), stretch_at(state, q))
     draw_lines(state, arm, q, (own, own_slope), (own + mates, own_slope + slope))
     return min(own + mates, own / state.hedge) if state.hedge > 0.0 else own + mates
@@ -81,12 +81,13 @@ def margin_at(state: IndexState, arm: int, q: float) -> float:
 @inner_kernel
 def bound(lines: NDArray[Any], arm: int, level: float) -> float:
     """Return an upper bound on the arm's index at threshold ``level``."""
-    q = _on_line(lines, arm, 0, level)
-    return max(q, _on_line(lines, arm, 1, level)) if lines.shape[1] > 1 else q
+    q = on_line(lines, arm, 0, level)
+    return max(q, on_line(lines, arm, 1, level)) if lines.shape[1] > 1 else q
 
 
 @inner_kernel
-def _on_line(lines: NDArray[Any], arm: int, line: int, level: float) -> float:
+def on_line(lines: NDArray[Any], arm: int, line: int, level: float) -> float:
+    """Return the upper bound that one line of an arm gives at threshold ``level``."""
     bound = lines[arm, line]
     excess = level - bound.evidence
     if bound.reach < math.inf and excess < 0.0:
@@ -137,10 +138,10 @@ def _draw_line(state: IndexState, arm: int, line: int, q: float, evidence: float
 
 
 @kernel
-def _solve(state: IndexState, arm: int, level: float) -> float:
+def solve_for(state: IndexState, arm: int, level: float) -> float:
     """Return the arm's index and draw its lines there."""
     q = index(state, arm, level, width_of(state, arm))
-    if _test(state, arm, q) <= level:
+    if draw_at(state, arm, q) <= level:
         # Flat at the index is only the top of the domain: no later index is larger.
         for line in range(state.lines.shape[1]):
             if state.lines[arm, line].anchor == math.inf:
@@ -155,17 +156,17 @@ def _settle(state: IndexState, level: float) -> int:
     for arm in range(indices.size):
         indices[arm] = math.nan
     solved, _ = top_two(state.lines, level)
-    best = indices[solved] = _solve(state, solved, level)
+    best = indices[solved] = solve_for(state, solved, level)
     for arm in range(indices.size):
         if math.isnan(indices[arm]) and not bound(state.lines, arm, level) < best - margin_at(
             state, arm, best
         ):
-            if _are_twins(state, arm, solved):
+            if are_twins(state, arm, solved):
                 indices[arm] = indices[solved]
                 for line in range(state.lines.shape[1]):
                     state.lines[arm, line] = state.lines[solved, line]
             else:
-                indices[arm] = _solve(state, arm, level)
+                indices[arm] = solve_for(state, arm, level)
                 solved = arm
             best = max(best, indices[arm])
     chosen = _fewest_pulls_among(state, best)
@@ -174,7 +175,7 @@ def _settle(state: IndexState, level: float) -> int:
 
 
 @inner_kernel
-def _are_twins(state: IndexState, arm: int, other: int) -> bool:
+def are_twins(state: IndexState, arm: int, other: int) -> bool:
     """Tell whether two arms have the same index because all it is made of is the same."""
     if state.distances.size > 0:
         return False
@@ -210,7 +211,12 @@ def follow_leader(state: IndexState) -> None:
     """Find the cluster of the empirical leader, where the policy treats that one in another way."""
     if not (state.plain_leader or state.steers):
         return
-    leader = leader_of(state.pulls, state.totals)
+    lead_by(state, leader_of(state.pulls, state.totals))
+
+
+@inner_kernel
+def lead_by(state: IndexState, leader: int) -> None:
+    """Let an arm be the empirical leader."""
     before, now = state.memory[0].leading, state.cluster[leader]
     if before != now:
         state.memory[0].leading = now
@@ -242,7 +248,7 @@ def renew(state: IndexState, level: float) -> None:
             state.stale[cluster] = False
             if math.isnan(state.certificate[0].level):
                 for place in range(state.start[cluster], state.start[cluster + 1]):
-                    _solve(state, state.order[place], level)
+                    solve_for(state, state.order[place], level)
             else:
                 _renew_cluster(state, cluster, state.certificate[0].level)
 
@@ -255,21 +261,21 @@ def _renew_cluster(state: IndexState, cluster: int, q: float) -> None:
     stretch = stretch_at(state, q)
     if state.distances.size > 0:
         for place in range(first, beyond):
-            _test(state, state.order[place], q)
+            draw_at(state, state.order[place], q)
         return
     everyone, everyone_slope = 0.0, 0.0
     shared = width < math.inf and beyond - first > 1
     if shared:
         for place in range(first, beyond):
-            part, slope = _part(state, state.order[place], q - width, stretch)
+            part, slope = own_evidence(state, state.order[place], q - width, stretch)
             everyone += part
             everyone_slope += slope
     for place in range(first, beyond):
         arm = state.order[place]
-        own, own_slope = _part(state, arm, q, stretch)
+        own, own_slope = own_evidence(state, arm, q, stretch)
         evidence, steep = own, own_slope
         if shared:
-            part, slope = _part(state, arm, q - width, stretch)
+            part, slope = own_evidence(state, arm, q - width, stretch)
             # The arm's own evidence at q is never less than at q − β: nothing large cancels.
             evidence = everyone + (own - part)
             steep += max(everyone_slope - slope - _ROUNDING * everyone_slope, 0.0)
@@ -277,5 +283,6 @@ def _renew_cluster(state: IndexState, cluster: int, q: float) -> None:
 
 
 @kernel
-def _part(state: IndexState, arm: int, q: float, stretch: float) -> tuple[float, float]:
+def own_evidence(state: IndexState, arm: int, q: float, stretch: float) -> tuple[float, float]:
+    """Return the evidence of an arm's own rewards against a mean of q, and the least slope that it has."""
     return against(state.law, state.pulls[arm], state.totals[arm] / state.pulls[arm], q, stretch)

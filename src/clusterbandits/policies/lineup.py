@@ -1,0 +1,88 @@
+"""Which arms there are to choose from: arms are added, removed, retired and restored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterbandits.policies.merging import Merging
+from clusterbandits.validate import invalid, one_of
+
+if TYPE_CHECKING:
+    from clusterbandits.partition import Label
+
+
+class Lineup(Merging):
+    """The part of a learner that follows a changing set of arms."""
+
+    @property
+    def retired(self) -> tuple[Label, ...]:
+        """The arms that are no longer chosen, in the order of all arms."""
+        with self._lock:
+            retired = self._retired.tolist()
+            return tuple(label for label, gone in zip(self.clusters.arms, retired, strict=True) if gone)
+
+    def add_arm(self, arm: Label, cluster: Label) -> None:
+        """Add a new arm to an existing cluster; policies that pull every arm once ask for it first."""
+        with self._lock:
+            self._regroup(self.clusters.with_arm(arm, cluster))
+
+    def remove_arm(self, arm: Label) -> None:
+        """Forget an arm; rounds go on counting. A cluster goes with its last arm."""
+        owner = f"{type(self).__name__}.remove_arm"
+        with self._lock:
+            self._check_left(self._number(arm, owner), owner)
+            self._regroup(self.clusters.without_arm(arm))
+
+    def retire_arm(self, arm: Label) -> None:
+        """Never choose an arm again, and keep what is known of it; rewards that arrive late still count.
+
+        Simulations of the policy have all its arms. ``remove_arm`` forgets an arm.
+
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB, Clusters
+        >>> policy = KLUCB(Clusters([2, 1]))
+        >>> policy.retire_arm(1)
+        >>> policy.retired, policy.ask(3)
+        ((1,), [0, 2, 0])
+        """
+        owner = f"{type(self).__name__}.retire_arm"
+        with self._lock:
+            number = self._number(arm, owner)
+            self._check_limits(owner)
+            self._check_left(number, owner)
+            retired = self._retired.copy()
+            retired[number] = True
+            self._retire(retired)
+
+    def restore_arm(self, arm: Label) -> None:
+        """Let a retired arm be chosen again.
+
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB, Clusters
+        >>> policy = KLUCB(Clusters([2, 1]))
+        >>> policy.retire_arm(0)
+        >>> policy.restore_arm(0)
+        >>> policy.retired, policy.ask()
+        ((), 0)
+        """
+        with self._lock:
+            number = self._number(arm, f"{type(self).__name__}.restore_arm")
+            retired = self._retired.copy()
+            retired[number] = False
+            self._retire(retired)
+
+    def _check_left(self, number: int, owner: str) -> None:
+        """Refuse to give up the last arm that can be chosen."""
+        others = self._retired.copy()
+        others[number] = True
+        if others.all():
+            allowed = "one of several arms that are not retired, so that one is left"
+            raise invalid("arm", owner, allowed, self.clusters.arms[number])
+
+    def _number(self, arm: Label, owner: str) -> int:
+        try:
+            return self._numbers[arm]
+        except (KeyError, TypeError):
+            raise invalid("arm", owner, one_of(self.clusters.arms), arm) from None
