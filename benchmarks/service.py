@@ -59,6 +59,8 @@ def _bare(workers: int) -> Iterator[int]:
 
 
 def _create(served: Served, name: str, arms: int, **settings: Any) -> None:
+    # On a new machine, the policy is compiled first.
+    served.client.timeout = httpx.Timeout(300)
     groups = {f"group {g}": [f"arm {a}" for a in range(g, arms, 20)] for g in range(min(arms, 20))}
     if arms == 6:
         groups = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
@@ -90,7 +92,7 @@ def _rates(kind: str, address: str, workers: int, bare: float, folder: Path) -> 
             f"{label}: of a bare endpoint",
             100 * most / bare,
             "%",
-            40 if promised and workers == 1 else None,
+            40 if promised else None,
             at_least=True,
         ),
         Measurement(f"{label}: p50 at half load", 1000 * half["p50"], "ms"),

@@ -235,3 +235,100 @@ def test_an_experiment_that_starts_from_a_history(served: Served) -> None:
     create(served, 422, **wrong)
     create(served, 422, history={"a": {"pulls": 1, "total": 2}})
     create(served, 422, history={"a": {"pulls": 0, "total": 1}})
+
+
+_FRAMEWORK = {"Content-Type": "application/json; charset=utf-8"}
+_BODIES: list[tuple[str, bytes]] = [
+    ("decisions", body)
+    for body in (
+        b'{"key": "visit-17", "count": 2, "note": {"page": "caf\\u00e9"}}',
+        b'{"key": "visit-17", "available": ["b"]}',
+        b'{"available": ["x"]}',
+        b'{"available": []}',
+        b'{"count": 0}',
+        b'{"count": 1.5}',
+        b'{"count": "1"}',
+        b'{"key": ""}',
+        b'{"key": "a\\u0000b"}',
+        b'{"key": "\\ud800"}',
+        b'{"note": {"n": NaN}}',
+        b'{"more": 1}',
+        b"[]",
+        b"null",
+        b"",
+        b"{",
+        b'{"key": "\xff"}',
+        b"[" * 100_000,
+        b'{"count": ' + b"9" * 5_000 + b"}",
+    )
+] + [
+    ("reward", body)
+    for body in (
+        b'{"value": 1}',
+        b'{"value": 1, "key": "k"}',
+        b'{"value": 0}',
+        b'{"value": 2}',
+        b'{"value": "1"}',
+        b'{"value": true}',
+        b'{"value": NaN}',
+        b'{"value": 1e999}',
+        b"{}",
+    )
+]
+
+
+@pytest.mark.parametrize(("what", "body"), _BODIES, ids=[f"{what} {body[:24]!r}" for what, body in _BODIES])
+def test_requests_are_answered_as_by_the_framework(served: Served, what: str, body: bytes) -> None:
+    name = create(served)["name"]
+    decide(served, name, key="visit-17", count=2)
+    (rewarded,) = decide(served, name)
+    served.post(f"/v1/decisions/{rewarded['id']}/reward", {"value": 1})
+    path = (
+        f"/v1/decisions/{rewarded['id']}/reward" if what == "reward" else f"/v1/experiments/{name}/decisions"
+    )
+    direct, framework = (
+        served.client.post(path, content=body, headers=headers)
+        for headers in ({"Content-Type": "application/json"}, _FRAMEWORK)
+    )
+    assert direct.status_code == framework.status_code
+    assert direct.content == framework.content
+    assert {**direct.headers, "date": ""} == {**framework.headers, "date": ""}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/experiments/no-such/decisions",
+        "/v1/experiments/no%2Fsuch/decisions",
+        f"/v1/experiments/{'n' * 65}/decisions",
+        "/v1/decisions/1-00000000/reward",
+        "/v1/decisions/x/reward",
+        f"/v1/decisions/{'1' * 41}/reward",
+        "/v1/decisions//reward",
+        "/v1/experiments/no-such/decisions/",
+    ],
+)
+def test_addresses_are_understood_as_by_the_framework(served: Served, path: str) -> None:
+    body = b'{"value": 1}' if "reward" in path else b"{}"
+    direct, framework = (
+        served.client.post(path, content=body, headers=headers)
+        for headers in ({"Content-Type": "application/json"}, _FRAMEWORK)
+    )
+    assert (direct.status_code, direct.content) == (framework.status_code, framework.content)
+    assert direct.status_code >= 300
+
+
+def test_both_ways_are_counted_at_the_same_address(served: Served) -> None:
+    name = create(served)["name"]
+    path = f"/v1/experiments/{name}/decisions"
+
+    def counted() -> float:
+        lines = served.client.get("/metrics").text.splitlines()
+        labels = 'method="POST",route="/v1/experiments/{name}/decisions",status="200"'
+        wanted = f"clusterbandits_request_seconds_count{{{labels}}}"
+        return next((float(line.split()[-1]) for line in lines if line.startswith(wanted)), 0.0)
+
+    before = counted()
+    for headers in ({"Content-Type": "application/json"}, _FRAMEWORK):
+        assert served.client.post(path, content=b"{}", headers=headers).status_code == 200
+    assert counted() == before + 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from clusterbandits.errors import InvalidInputError
 from clusterbandits.policies import POLICIES
 from clusterbandits.service import log, recent, snapshots
-from clusterbandits.service.database import Database
+from clusterbandits.service.database import Database, begin_sqlite_turn
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.keys import ANYBODY, KeyRing
 from clusterbandits.service.metrics import Metrics
@@ -63,7 +63,7 @@ def create(engine: Engine, **settings: Any) -> None:
 
 def decide(engine: Engine, **settings: Any) -> list[dict[str, Any]]:
     known: dict[str, Any] = {"available": None, "count": 1, "idempotency": None, "note": None}
-    found: list[dict[str, Any]] = perform(engine, Decide("ads", **{**known, **settings}))
+    found: list[dict[str, Any]] = perform(engine, Decide("ads", **{**known, **settings}))["decisions"]
     return found
 
 
@@ -118,7 +118,7 @@ def test_one_worker_and_two_make_the_same_decisions(database: Database) -> None:
         arms = []
         for number in range(60):
             operation = Decide(name, None, 1, None, None)
-            (one,) = perform(engines[number % len(engines)], operation)
+            (one,) = perform(engines[number % len(engines)], operation)["decisions"]
             reward(engines[(number + 1) % len(engines)], one["id"], float(number % 3 == 0))
             arms.append(one["arm"])
         chosen.append(arms)
@@ -236,7 +236,7 @@ def test_a_request_that_fails_does_not_harm_the_others(engine: Engine) -> None:
     outcomes = engine.perform(operations)
     assert isinstance(outcomes[2], ValueError)
     del outcomes[2]
-    assert all(len(outcome) == 1 for outcome in outcomes)
+    assert all(len(outcome["decisions"]) == 1 for outcome in outcomes)
     assert sum(engine.experiments["ads"].policy.awaited.values()) == 4
     assert described(engine)["decisions"] == engine.experiments["ads"].decisions.tolist()
 
@@ -399,7 +399,8 @@ def test_a_tick_that_fails_does_not_end_the_thread(
         monkeypatch.setattr(Engine, "tick", lambda _: 1 / 0)
         await asyncio.sleep(0.6)
         assert writer.alive
-        assert len(await writer.submit(Decide("ads", None, 1, None, None))) == 1
+        made = await writer.submit(Decide("ads", None, 1, None, None))
+        assert len(made["decisions"]) == 1
         await writer.stop()
         assert not writer.alive
 
@@ -424,3 +425,18 @@ def test_a_database_of_a_later_release(database: Database) -> None:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(InvalidInputError, match="later release"):
         database.upgrade()
+
+
+def test_sqlite_writers_wait_for_each_other_and_no_longer_than_allowed(
+    new_database: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clusterbandits.service.database._BUSY_SECONDS", 0.05)
+    database = Database(new_database("sqlite"))
+    with database.writer.connect() as first, database.writer.connect() as second:
+        begin_sqlite_turn(first)
+        with pytest.raises(OperationalError, match="locked"):
+            begin_sqlite_turn(second)
+        first.exec_driver_sql("COMMIT")
+        begin_sqlite_turn(second)
+        second.exec_driver_sql("COMMIT")
+    database.dispose()

@@ -44,7 +44,7 @@ def served_log(database: Database, rounds: int, delay: int = 3, **settings: Any)
     for number in range(rounds):
         available = None if number % 5 else ["a", "c", "d", "f"]
         (found,) = engine.perform([Decide("ads", available, 1, f"k{number}", {"n": number})])
-        waiting += found
+        waiting += found["decisions"]
         if len(waiting) > delay:
             one = waiting.pop(0)
             value = float(rng.random() < MEANS[one["arm"]])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
@@ -166,3 +167,29 @@ def test_a_database_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert done.stderr.startswith("Error: ")
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_two_services_cannot_have_one_address(tmp_path: Path, workers: str) -> None:
+    options = ["--workers", workers, "--insecure"]
+    with serving("--data", str(tmp_path / "first"), *options, folder=tmp_path) as first:
+        command = [sys.executable, "-m", "clusterbandits", "serve", "--port", str(first.port)]
+        command += ["--data", str(tmp_path / "second"), *options]
+        second = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert second.returncode != 0
+        assert "address already in use" in second.stderr.lower()
+        assert first.client.get("/ready").status_code == 200
+
+
+def test_both_workers_of_a_service_get_connections(tmp_path: Path) -> None:
+    with serving("--data", str(tmp_path), "--workers", "2", "--insecure", folder=tmp_path) as served:
+        busy: set[int] = set()
+        with contextlib.ExitStack() as stack:
+            # Every client has a connection of its own, which the kernel gives to one of the workers.
+            for _ in range(40):
+                client = stack.enter_context(httpx.Client(base_url=served.url))
+                assert client.get("/health").status_code == 200
+            for worker in served.workers():
+                if any(one.status == "ESTABLISHED" for one in worker.net_connections("tcp")):
+                    busy.add(worker.pid)
+        assert len(busy) == 2

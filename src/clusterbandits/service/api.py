@@ -100,20 +100,29 @@ async def _submit(request: Request, operation: Any) -> Any:
     return await request.app.state.writer.submit(operation)
 
 
+def decisions_wanted(caller: Caller, name: str, body: DecisionRequest) -> Decide:
+    """Return the operation of a request for decisions, if the caller may ask for them."""
+    caller.check("decide", name)
+    return Decide(name, body.available, body.count, body.key, body.note)
+
+
+def reward_given(caller: Caller, decision: str, body: NewReward) -> Reward:
+    """Return the operation that takes in a reward, if the caller may send it."""
+    caller.check("reward")
+    return Reward(decision, body.value, body.key or "", caller)
+
+
 # Routes are tried in order: the two that are used most come first.
 @routes.post("/experiments/{name}/decisions", response_model=Decisions, tags=["decisions"])
 async def decide(name: _Name, body: DecisionRequest, request: Request) -> Response:
     """Choose one or more arms. The same ``key`` returns the same decisions."""
-    _caller(request, "decide", name)
-    operation = Decide(name, body.available, body.count, body.key, body.note)
-    return _json({"decisions": await _submit(request, operation)})
+    return _json(await _submit(request, decisions_wanted(request.scope["caller"], name, body)))
 
 
 @routes.post("/decisions/{id}/reward", response_model=Counted, responses=_LATE, tags=["decisions"])
 async def reward(id: _Id, body: NewReward, request: Request) -> Response:  # noqa: A002
     """Take in the reward of a decision. Repeating the same reward is a success and counts once."""
-    caller = _caller(request, "reward")
-    return _json(await _submit(request, Reward(id, body.value, body.key or "", caller)))
+    return _json(await _submit(request, reward_given(request.scope["caller"], id, body)))
 
 
 @routes.post(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from alembic.util import CommandError
 from psycopg import Error as DriverError
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from clusterbandits.service.refusals import UnavailableError
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 #: With PostgreSQL, all writers take a lock. Every statement behind it sees what was committed before.
 BEGIN_TURN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(7310001)"
 _BUSY_SECONDS = 30
+_BUSY_TIMEOUT = f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000}"
+#: Seconds between two attempts to begin a transaction in SQLite: a turn takes a few milliseconds.
+_ATTEMPT_SECONDS = 0.0005
 _CONNECT_SECONDS = 5
 _LOCK_SECONDS = 20
 
@@ -81,7 +85,10 @@ class Database:
     @contextlib.contextmanager
     def exclusive(self, connection: Connection) -> Iterator[None]:
         """Hold off all other writers; commit at the end, or undo all of it."""
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if self.is_sqlite else BEGIN_TURN)
+        if self.is_sqlite:
+            begin_sqlite_turn(connection)
+        else:
+            connection.exec_driver_sql(BEGIN_TURN)
         try:
             yield
             connection.exec_driver_sql("COMMIT")
@@ -116,6 +123,31 @@ class Database:
             given = Described("an empty database" if found is None else f"version {found}")
             allowed = f"at version {newest}; run 'clusterbandits serve upgrade'"
             raise invalid("database", "serve", allowed, given)
+
+
+def begin_sqlite_turn(connection: Connection) -> None:
+    """Begin a transaction that keeps other writers waiting.
+
+    SQLite itself waits for up to 0.1 s between two attempts, so that some requests would take as long.
+    """
+    end = time.monotonic() + _BUSY_SECONDS
+    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            except OperationalError as error:
+                if not _is_busy(error) or time.monotonic() > end:
+                    raise
+                time.sleep(_ATTEMPT_SECONDS)
+            else:
+                return
+    finally:
+        connection.exec_driver_sql(_BUSY_TIMEOUT)
+
+
+def _is_busy(error: OperationalError) -> bool:
+    return getattr(error.orig, "sqlite_errorname", "").startswith("SQLITE_BUSY")
 
 
 def newest_version() -> str:
@@ -175,8 +207,8 @@ def _driver_url(url: str) -> Any:
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     """Let readers go on while one writes, and keep what was committed even if the power fails."""
-    for setting in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={_BUSY_SECONDS * 1000}"):
-        connection.execute(f"PRAGMA {setting}")
+    for setting in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _BUSY_TIMEOUT):
+        connection.execute(setting)
 
 
 def _roll_back(connection: Connection) -> None:

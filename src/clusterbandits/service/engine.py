@@ -146,8 +146,7 @@ class Engine:
         """Perform the requests that may add to the log, in one transaction."""
         now, missed = log.begin_turn(connection, self.seq)
         self._take_in(missed)
-        if missed:
-            # There may be more than one page of them.
+        if log.is_full(missed):
             self._follow(connection)
         self.last_at = max(now, self.last_at)
         batch = Batch(self, self.last_at)

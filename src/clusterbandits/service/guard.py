@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from clusterbandits.service.direct import direct_operation
 from clusterbandits.service.keys import ANYBODY, Caller
 from clusterbandits.service.refusals import RefusedError
+from clusterbandits.service.views import as_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from clusterbandits.service.keys import KeyRing
@@ -20,11 +23,14 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("clusterbandits.service")
 _OPEN = ("/", "/health", "/ready", "/openapi.json", "/docs", "/favicon.ico")
 _OPEN_FOLDERS = ("/page/", "/docs/")
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_SOURCES = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_DOCS_POLICY = _POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+_POLICY = b"content-security-policy", _SOURCES
+_DOCS_POLICY = _POLICY[0], _SOURCES.replace(b"style-src 'self'", b"style-src 'self' 'unsafe-inline'")
+_NO_CACHE, _NO_STORE = (b"cache-control", b"no-cache"), (b"cache-control", b"no-store")
+_JSON = b"content-type", b"application/json"
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -61,9 +67,12 @@ class Guard:
             if b"range" in headers:
                 # Files are small or made for one request: they are sent as a whole.
                 scope["headers"] = [one for one in scope["headers"] if one[0] != b"range"]
-            if scope["method"] not in {"GET", "HEAD"}:
-                receive = await _read(receive, headers, self._settings.most_bytes)
-            await self._app(scope, receive, answer.send)
+            if scope["method"] in {"GET", "HEAD"}:
+                await self._app(scope, receive, answer.send)
+            else:
+                body = await _read(receive, headers, self._settings.most_bytes)
+                if not await self._answer_directly(scope, headers, body, answer):
+                    await self._app(scope, _replayed(body, receive), answer.send)
         except RefusedError as refusal:
             await answer.refuse(refusal.code, str(refusal))
         except _GoneError:
@@ -72,9 +81,21 @@ class Guard:
             _logger.exception("a request failed: %s %s", scope["method"], scope["path"])
             await answer.refuse(500, "The service failed to answer; the failure is in its log.")
         finally:
-            route = getattr(scope.get("route"), "path", "other")
+            route = answer.route or str(getattr(scope.get("route"), "path", "other"))
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.request(route, method, answer.status, time.perf_counter() - began)
+
+    @staticmethod
+    async def _answer_directly(
+        scope: Scope, headers: dict[bytes, bytes], body: bytes, answer: _Answer
+    ) -> bool:
+        """Answer one of the requests that are used most; tell whether it is one."""
+        wanted = direct_operation(scope, headers, body)
+        if wanted is None:
+            return False
+        answer.route, operation = wanted
+        await answer.give(200, as_json(await scope["app"].state.writer.submit(operation)))
+        return True
 
     def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller | None:
         """Return who sends the request; None where that does not matter."""
@@ -131,8 +152,8 @@ class _GoneError(Exception):
     """The client closed the connection before its request was complete; the part that came is not served."""
 
 
-async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> Receive:
-    """Read the body of a request, and return how the application receives it."""
+async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> bytes:
+    """Read the body of a request."""
     length = headers.get(b"content-length", b"0")
     parts: list[bytes] = []
     size, read, more = int(length[:18]) if length.isdigit() else 0, 0, True
@@ -145,7 +166,12 @@ async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> Rec
         parts.append(message.get("body", b""))
         read, more = read + len(parts[-1]), message.get("more_body", False)
         size = max(size, read)
-    whole: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+    return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return how the application receives a body that was read already."""
+    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_whole() -> Message:
         return whole.pop() if whole else await receive()
@@ -158,12 +184,13 @@ class _Answer:
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send, self.status, self._begun = send, 500, False
-        policy = _DOCS_POLICY if scope["path"].startswith("/docs") else _POLICY
-        cached = scope["path"].startswith(_OPEN_FOLDERS)
+        #: The route that answers, where it is not the framework's.
+        self.route: str | None = None
+        path: str = scope["path"]
         self._headers = [
             *_HEADERS,
-            (b"content-security-policy", policy.encode()),
-            (b"cache-control", b"no-cache" if cached else b"no-store"),
+            _DOCS_POLICY if path.startswith("/docs") else _POLICY,
+            _NO_CACHE if path.startswith(_OPEN_FOLDERS) else _NO_STORE,
         ]
 
     async def send(self, message: Message) -> None:
@@ -177,14 +204,13 @@ class _Answer:
         """Answer with a sentence, unless the answer has begun."""
         if self._begun:
             return
-        body = json.dumps({"detail": sentence}).encode()
-        extra: list[Any] = [(b"retry-after", b"1")] if status in {429, 503} else []
+        extra = [(b"retry-after", b"1")] if status in {429, 503} else []
         if status == 401:
             extra.append((b"www-authenticate", b"Bearer"))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            *extra,
-        ]
+        await self.give(status, as_json({"detail": sentence}), extra)
+
+    async def give(self, status: int, body: bytes, extra: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Answer with JSON."""
+        headers = [_JSON, (b"content-length", str(len(body)).encode()), *extra]
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import and_, or_, select, text
 
-from clusterbandits.service.database import BEGIN_TURN
+from clusterbandits.service.database import BEGIN_TURN, begin_sqlite_turn
 from clusterbandits.service.schema import Kind, events
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def read_id(given: str) -> tuple[int, str] | None:
 
 
 _COLUMNS = ", ".join(f'"{name}"' for name in Event._fields)
-_FOLLOWING = f"SELECT {_COLUMNS} FROM events WHERE seq > %d ORDER BY seq LIMIT {_PAGE}"
+#: Positions have no gaps, so this is a page. With a limit instead of an end, PostgreSQL expects a third of
+#: the log and reads all of it, until it has statistics of the table.
+_FOLLOWING = f"SELECT {_COLUMNS} FROM events WHERE seq > %d AND seq <= %d ORDER BY seq"
 _INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' * len(Event._fields))})"
 _TYPES = ("int8", "int8", "int2", "float8", "int4", "int8", *["float8"] * 3, "text", "int2", *["text"] * 3)
 _INSERT_COLUMNS = (
@@ -70,15 +72,20 @@ _INSERT_COLUMNS = (
 _BEGIN = f"{BEGIN_TURN}; SELECT extract(epoch FROM clock_timestamp())::float8; {_FOLLOWING}"
 
 
+def is_full(page: Sequence[Event]) -> bool:
+    """Tell whether there may be events behind a page."""
+    return len(page) == _PAGE
+
+
 def begin_turn(connection: Connection, after: int) -> tuple[float, list[Event]]:
     """Begin a transaction that keeps other writers waiting; return the time and a page of later events.
 
     With PostgreSQL, that is a single exchange with the server.
     """
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        begin_sqlite_turn(connection)
         return time.time(), _page(connection, after)
-    answer = _driver(connection).execute(_BEGIN % after)
+    answer = _driver(connection).execute(_BEGIN % (after, after + _PAGE))
     answer.nextset()
     answer.nextset()
     (now,) = answer.fetchone()
@@ -106,7 +113,7 @@ def _driver(connection: Connection) -> Any:
 
 
 def _page(connection: Connection, after: int) -> list[Event]:
-    return [Event(*row) for row in connection.exec_driver_sql(_FOLLOWING % after)]
+    return [Event(*row) for row in connection.exec_driver_sql(_FOLLOWING % (after, after + _PAGE))]
 
 
 def last_position(connection: Connection) -> int:
@@ -126,7 +133,7 @@ def read_after(connection: Connection, after: int) -> Iterator[Event]:
     while True:
         page = _page(connection, after)
         yield from page
-        if len(page) < _PAGE:
+        if not is_full(page):
             return
         after = page[-1].seq
 
@@ -138,7 +145,7 @@ def read_of(connection: Connection, experiment: int, after: int, until: int) -> 
         query = select(events).where(*where).order_by(events.c.seq).limit(_PAGE)
         page = [Event(*row) for row in connection.execute(query)]
         yield from page
-        if len(page) < _PAGE:
+        if not is_full(page):
             return
         after = page[-1].seq
 

@@ -178,22 +178,28 @@ class Decide(Write):
         """Return the key under which it may have been asked for before."""
         return None if self.idempotency is None else (self.name, self.idempotency)
 
-    def run(self, batch: Batch) -> list[dict[str, Any]]:
+    def run(self, batch: Batch) -> dict[str, Any]:
         """Return the decisions."""
         one = experiment_called(batch.engine, self.name)
-        if self.idempotency is not None:
-            known = batch.engine.recent.keyed(one.number, self.idempotency)
-            if known:
-                return [_decided(one, event) for event in sorted(known, key=lambda event: event.place or 0)]
+        return {
+            "decisions": [_decided(one, event) for event in self._known(batch, one) or self._new(batch, one)]
+        }
+
+    def _known(self, batch: Batch, one: Experiment) -> list[Event]:
+        """Return the decisions that were made for the same key before."""
+        if self.idempotency is None:
+            return []
+        known = batch.engine.recent.keyed(one.number, self.idempotency)
+        return sorted(known, key=lambda event: event.place or 0)
+
+    def _new(self, batch: Batch, one: Experiment) -> list[Event]:
         if one.state != RUNNING:
             raise RefusedError(409, f"The experiment {self.name!r} is {one.state}; it makes no decisions.")
         available = None if self.available is None else one.open_arms(self.available)
         request = Asked(None if available is None else one.mask(available), self.note)
         # Decisions of one request share a text.
         bodies = [request.to_text(explored=explored) for explored in (False, True)]
-        return [
-            _decided(one, self._decide(batch, one, place, available, bodies)) for place in range(self.count)
-        ]
+        return [self._decide(batch, one, place, available, bodies) for place in range(self.count)]
 
     def _decide(
         self,

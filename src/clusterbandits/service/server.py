@@ -6,11 +6,16 @@ import json
 import logging
 import os
 import shutil
+import socket
+import sys
 import tempfile
 import time
 import traceback
+from typing import Any
 
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
 from clusterbandits.service.metrics import SHARED_FOLDER
 from clusterbandits.service.settings import VARIABLE, ServiceSettings
@@ -53,6 +58,26 @@ _LOGS = {
 }
 
 
+class Address(socket.socket):
+    """A bound address; a worker process to which it is sent listens there with a socket of its own.
+
+    The kernel spreads connections evenly over such sockets. Workers that accept from one socket leave most
+    connections to whichever of them is quickest.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a worker process makes its socket."""
+        return _listening_at, (int(self.family), self.getsockname())
+
+
+def _listening_at(family: int, address: tuple[Any, ...]) -> Address:
+    made = Address(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    made.bind(address)
+    return made
+
+
 def serve(settings: ServiceSettings) -> None:
     """Serve until the process is told to stop."""
     os.environ[VARIABLE] = settings.to_text()
@@ -60,19 +85,40 @@ def serve(settings: ServiceSettings) -> None:
     if shared is not None:
         os.environ[SHARED_FOLDER] = shared
     try:
-        uvicorn.run(
-            "clusterbandits.service.app:create_app",
-            factory=True,
-            http="clusterbandits.service.protocol:Protocol",
-            ws="none",
-            host=settings.host,
-            port=settings.port,
-            workers=settings.workers,
-            log_config=_LOGS,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE,
+        _run(
+            uvicorn.Config(
+                "clusterbandits.service.app:create_app",
+                factory=True,
+                http="clusterbandits.service.protocol:Protocol",
+                ws="none",
+                host=settings.host,
+                port=settings.port,
+                workers=settings.workers,
+                log_config=_LOGS,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_GRACE,
+            )
         )
     finally:
         if shared is not None:
             shutil.rmtree(shared, ignore_errors=True)
+
+
+def _run(config: uvicorn.Config) -> None:
+    """Run one worker in this process, or several in processes of their own."""
+    if config.workers == 1:
+        server = uvicorn.Server(config)
+        server.run()
+        if not server.started:
+            sys.exit(STARTUP_FAILURE)
+        return
+    # Bound without sharing first: another service at this address is an error.
+    bound = config.bind_socket()
+    if sys.platform == "linux":
+        family, address = bound.family, bound.getsockname()
+        bound.close()
+        bound = _listening_at(family, address)
+    with bound:
+        Multiprocess(config, sockets=[bound]).run()
