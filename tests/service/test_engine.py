@@ -241,6 +241,30 @@ def test_a_request_that_fails_does_not_harm_the_others(engine: Engine) -> None:
     assert described(engine)["decisions"] == engine.experiments["ads"].decisions.tolist()
 
 
+@pytest.mark.parametrize("faulty", [False, True])
+def test_requests_that_arrive_during_the_wait_for_a_turn_join_the_batch(engine: Engine, faulty: bool) -> None:
+    create(engine)
+    (known,) = decide(engine, idempotency="before")
+    late: list[Any] = [_Faulty()] if faulty else []
+    late += [
+        Reward(known["id"], 1.0, "", ANYBODY),
+        Read(lambda engine: engine.seq),
+        Decide("ads", None, 2, "new", None),
+    ]
+    operations: list[Any] = [Decide("ads", None, 1, "before", None)]
+    repeated, *failed, rewarded, seq, made = engine.perform(operations, lambda: list(late))
+    assert len(operations) == 1 + len(late)
+    assert repeated["decisions"] == [known]
+    assert rewarded["status"] == "counted"
+    assert len(made["decisions"]) == 2
+    # Reads see what was written before them; without a fault, all of the batch.
+    assert seq == (engine.seq - 2 if faulty else engine.seq)
+    assert [type(one) for one in failed] == [ValueError] * faulty
+    assert described(engine)["decisions"] == engine.experiments["ads"].decisions.tolist()
+    assert sum(engine.experiments["ads"].decisions) == 3
+    assert sum(engine.experiments["ads"].policy.pulls.values()) == 1
+
+
 def test_old_decisions_and_keys_are_found_in_the_log(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "_MOST", 5)
     create(engine)

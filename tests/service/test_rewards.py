@@ -106,10 +106,10 @@ def test_what_is_not_json_changes_nothing(served: Served, text: bytes) -> None:
 
 
 def test_a_late_reward_is_recorded_and_not_learned(served: Served) -> None:
-    name = created(served, window=0.3)
+    name = created(served, window=2)
     early, late = decided(served, name), decided(served, name)
     rewarded(served, early["id"], 1)
-    time.sleep(0.6)
+    time.sleep(max(0.0, late["expires_at"] - time.time()) + 0.3)
     assert "closed" in rewarded(served, late["id"], 1, 410)["detail"]
     rewarded(served, late["id"], 1, 410)
     assert rewarded(served, early["id"], 1)["status"] == "repeated"
@@ -121,7 +121,7 @@ def test_a_late_reward_is_recorded_and_not_learned(served: Served) -> None:
 
 
 def test_the_default_reward_is_learned_when_none_came(served: Served) -> None:
-    name = created(served, window=0.3, default_reward=0)
+    name = created(served, window=2, default_reward=0)
     found = served.post(f"/v1/experiments/{name}/decisions", {"count": 5})["decisions"]
     rewarded(served, found[0]["id"], 1)
     state = wait_for(served, name, lambda state: state["open"] == 0)

@@ -24,13 +24,15 @@ from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection
 
     from clusterbandits.service.database import Database
     from clusterbandits.service.keys import KeyRing
     from clusterbandits.service.operations import Operation
+
+    Join = Callable[[], list[Operation]]
 
 _logger = logging.getLogger("clusterbandits.service")
 #: Seconds between two looks for windows that have closed.
@@ -40,6 +42,11 @@ _SWEPT_AT_ONCE = 1_000
 _KEYS_SECONDS = 1.0
 #: An experiment is saved when it has so many new events.
 _EVENTS_PER_SNAPSHOT = 20_000
+
+
+def _nobody() -> list[Operation]:
+    """Let no further requests join a batch."""
+    return []
 
 
 class Batch:
@@ -114,11 +121,15 @@ class Engine:
         self.recent.add(event)
         self.saver.count(event.experiment)
 
-    def perform(self, operations: Sequence[Operation]) -> list[Any]:
-        """Perform requests; return for each its result, or the exception that refuses it."""
+    def perform(self, operations: list[Operation], join: Join = _nobody) -> list[Any]:
+        """Perform requests; return for each its result, or the exception that refuses it.
+
+        Where the turn of another worker must end first, ``join`` returns the requests that arrived meanwhile.
+        They are performed as well, and added to the list.
+        """
         try:
             with translated():
-                return self._perform(operations)
+                return self._perform(operations, join)
         except UnavailableError as error:
             self._lose(error)
             return [UnavailableError(str(error)) for _ in operations]
@@ -130,10 +141,10 @@ class Engine:
             # One of them is at fault: the others must not suffer for it.
             return [self.perform([one])[0] for one in operations]
 
-    def _perform(self, operations: Sequence[Operation]) -> list[Any]:
+    def _perform(self, operations: list[Operation], join: Join) -> list[Any]:
         connection = self._ready()
         if any(one.writes for one in operations):
-            written = iter(self._write(connection, operations))
+            written = iter(self._write(connection, operations, join))
             self._save(connection)
         else:
             self._follow(connection)
@@ -142,9 +153,10 @@ class Engine:
         batch = Batch(self, self.last_at)
         return [next(written) if one.writes else _outcome(one, batch) for one in operations]
 
-    def _write(self, connection: Connection, operations: Sequence[Operation]) -> list[Any]:
+    def _write(self, connection: Connection, operations: list[Operation], join: Join) -> list[Any]:
         """Perform the requests that may add to the log, in one transaction."""
         now, missed = log.begin_turn(connection, self.seq)
+        operations += join()
         self._take_in(missed)
         if log.is_full(missed):
             self._follow(connection)

@@ -94,15 +94,20 @@ class Writer:
 
     def _take(self) -> list[_Request]:
         """Return all requests that wait, after waiting for the first of them."""
-        taken: list[_Request] = []
-        size = 0
-        with contextlib.suppress(queue.Empty):
+        try:
             first = self._waiting.get(timeout=_TICK_SECONDS)
-            while first is not None:
-                taken.append(first)
-                size += first[0].size
-                first = None if size >= _MOST_AT_ONCE else self._waiting.get_nowait()
-        return taken
+        except queue.Empty:
+            first = None
+        return [] if first is None else [first, *self._waiting_now(first[0].size)]
+
+    def _waiting_now(self, size: int) -> list[_Request]:
+        """Return the requests that wait, for a batch that has so many decisions and rewards."""
+        found: list[_Request] = []
+        with contextlib.suppress(queue.Empty):
+            while size < _MOST_AT_ONCE and (one := self._waiting.get_nowait()) is not None:
+                found.append(one)
+                size += one[0].size
+        return found
 
     def _tidy(self) -> None:
         """Collect garbage when nobody waits for it to end.
@@ -122,7 +127,13 @@ class Writer:
 
     def _serve(self, taken: list[_Request]) -> None:
         began = time.perf_counter()
-        outcomes = self._engine.perform([operation for operation, _ in taken])
+
+        def join() -> list[Operation]:
+            joined = self._waiting_now(sum(operation.size for operation, _ in taken))
+            taken.extend(joined)
+            return [operation for operation, _ in joined]
+
+        outcomes = self._engine.perform([operation for operation, _ in taken], join)
         self._metrics.batch(len(taken), time.perf_counter() - began)
         answers = [(future, outcome) for (_, future), outcome in zip(taken, outcomes, strict=True)]
         self._loop.call_soon_threadsafe(_answer, answers)
