@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import socket
 import time
@@ -27,6 +28,8 @@ from fuzz.wire import Answer, Request
 from tests.hostile import HOSTILE
 from tests.service.running import Served, serving
 
+#: Requests to every operation of the API, on each of two databases.
+EXAMPLES = int(os.environ.get("CLUSTERBANDITS_EXAMPLES", "8"))
 described = schemathesis.openapi.from_dict(create_app(ServiceSettings("sqlite://")).openapi())
 GROUPS = {"red": ["a", "b"], "blue": ["c"]}
 #: The experiments that requests of a kind are about: windows and states of the others stay as they are.
@@ -69,7 +72,7 @@ def watch(served: Served) -> Iterator[Watch]:
 
 
 @described.exclude(path_regex="/live$").parametrize()
-@settings(max_examples=8)
+@settings(max_examples=EXAMPLES)
 def test_requests_made_from_the_description(case: Any, served: Served, watch: Watch) -> None:
     valid = not case.meta.is_negative_at(ParameterLocation.PATH)
     subject = SUBJECTS.get(case.method, SUBJECTS.get(case.path.rpartition("/")[2], "ads"))
