@@ -1,9 +1,10 @@
 # make paper   set up, then report/index.html   make test    set up, then every test
 # make check   lint, types, import contract     make bench   the measured claims
-# make league  every policy on every problem: league/results.json, docs/league.md
-# make audit   the paper again, and docs/audit.md from it
+# make league  every policy on every problem: league/results.json, docs/reference/league.md
+# make audit   the paper again, and docs/reference/audit.md from it
 # make demo    the service with simulated visitors: a page that moves
 # make fuzz    30 minutes of random attempts to break it
+# make docs    the documentation site: docs/_build/html/index.html
 # make gallery real tables as worked studies: docs/gallery
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +12,7 @@ READY := .venv/.ready
 # Both names: pip reads the first for the package and, before 25.3, for its build; later pips read the second for the build.
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PYTHON) -m pip --python $(BIN)/python install -qq
 
-.PHONY: setup demo paper audit test check format bench league gallery fuzz clean
+.PHONY: setup demo paper audit test check docs format bench league gallery fuzz clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -30,7 +31,7 @@ paper: setup
 	@$(BIN)/clusterbandits paper
 
 audit: paper
-	cp report/audit.md docs/audit.md
+	cp report/audit.md docs/reference/audit.md
 
 test: setup
 	$(BIN)/pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
@@ -40,6 +41,15 @@ check: setup
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+docs: $(READY)-docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs docs/_build/html
+	@echo "Written: docs/_build/html/index.html"
+
+$(READY)-docs: $(READY)
+	@echo "Installing what builds the documentation"
+	@$(INSTALL) --editable '.[dev,docs]'
+	@touch $@
 
 format: setup
 	$(BIN)/ruff check --fix
@@ -59,4 +69,4 @@ fuzz: setup
 	$(BIN)/python -m fuzz
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf .venv docs/_build docs/reference/api .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -42,7 +42,7 @@ def main(docs: Path = ROOT / "docs" / "gallery", kept: Path = KEPT) -> int:
         for picture in pictures:
             _write(docs / f"{picture.name}.svg", picture.svg)
         _write(docs / f"{name}.md", page_text(found[-1]))
-    _write(docs / "README.md", overview_text(found))
+    _write(docs / "index.md", overview_text(found))
     print(f"Written: {docs.relative_to(ROOT) if docs.is_relative_to(ROOT) else docs}")
     return 0
 

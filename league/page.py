@@ -67,8 +67,8 @@ def page(results: Results, board: Board, picture: str, data: str) -> str:
 
 
 _ADVISE = (
-    f"**With data of your own.** [`clusterbandits advise`](advise.md) simulates {len(TRIED)} of these "
-    "policies on problems that your data leave plausible, beginning with your data. It recommends "
+    f"**With data of your own.** [`clusterbandits advise`](../how-to/advise.md) simulates {len(TRIED)} of "
+    "these policies on problems that your data leave plausible, beginning with your data. It recommends "
     f"`{DEFAULT}` unless another policy is clearly better."
 )
 _POLICIES_NOTE = (

@@ -29,9 +29,9 @@ class Places:
     """The files of a league."""
 
     results: Path = _ROOT / "league" / "results.json"
-    page: Path = _ROOT / "docs" / "league.md"
-    picture: Path = _ROOT / "docs" / "league.svg"
-    data: Path = _ROOT / "docs" / "league.csv"
+    page: Path = _ROOT / "docs" / "reference" / "league.md"
+    picture: Path = _ROOT / "docs" / "reference" / "league.svg"
+    data: Path = _ROOT / "docs" / "reference" / "league.csv"
 
     @classmethod
     def in_folder(cls, folder: Path) -> Places:

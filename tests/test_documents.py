@@ -26,7 +26,7 @@ README = ROOT / "README.md"
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("README.md", 8), ("docs/policies.md", 5), ("docs/replay.md", 4)]
+    ("page", "least"), [("README.md", 8), ("docs/reference/policies.md", 5), ("docs/how-to/replay.md", 4)]
 )
 def test_examples_print_what_they_say(page: str, least: int) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
@@ -112,7 +112,7 @@ def test_the_measured_promises_are_kept() -> None:
 
 
 def test_the_readme_says_of_the_paper_what_the_audit_says() -> None:
-    audit = (ROOT / "docs" / "audit.md").read_text()
+    audit = (ROOT / "docs" / "reference" / "audit.md").read_text()
     section = README.read_text().partition("## The paper, reproduced and audited")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| Figure .*$", section, flags=re.MULTILINE)
     assert len(rows) == 10
@@ -127,7 +127,7 @@ def test_the_readme_says_of_the_paper_what_the_audit_says() -> None:
 
 
 def test_the_audit_page_is_of_these_claims() -> None:
-    audit = (ROOT / "docs" / "audit.md").read_text()
+    audit = (ROOT / "docs" / "reference" / "audit.md").read_text()
     assert "Made by `clusterbandits paper`," in audit
     assert re.findall(r'<a id="(.*?)"></a>', audit) == [claim.key for claim in CLAIMS]
     for claim in CLAIMS:

@@ -67,7 +67,7 @@ def test_words_follow_what_was_found(tmp_path: Path) -> None:
 
 
 def test_the_readme_says_what_the_gallery_says() -> None:
-    gallery = re.findall(r"^\| \[.*$", (DOCS / "README.md").read_text(), re.MULTILINE)
+    gallery = re.findall(r"^\| \[.*$", (DOCS / "index.md").read_text(), re.MULTILINE)
     assert len(gallery) == len(NAMES)
     readme = (ROOT / "README.md").read_text()
     for row in gallery:

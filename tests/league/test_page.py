@@ -111,7 +111,7 @@ def test_the_page_says_how_it_was_made() -> None:
     assert "Made with clusterbandits 0.1.0, NumPy 2.0 and Numba 0.60 by:" in text
     assert "```console\npython -m league\n```" in TEXT
     assert "200 per arm of *ads*, 50 per arm of *flights-by-origin*, 20 per arm of *admissions*" in text
-    for name in ("league.csv", "league.svg", "advise.md", "policies.md"):
+    for name in ("league.csv", "league.svg", "../how-to/advise.md", "policies.md"):
         assert f"]({name})" in TEXT
 
 

@@ -27,7 +27,7 @@ from clusterbandits.simulation.simulate import plan_of
 from tests.processes import line, started
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "own-policies.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "own-policies.md").read_text()
 #: The modules and scripts of the page, by the names in their first lines.
 MODULES = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE, flags=re.DOTALL))
 SCRIPT = re.search(r"```python\n(import numpy.*?)```", PAGE, flags=re.DOTALL)

@@ -11,7 +11,7 @@ import clusterbandits as cb
 from clusterbandits.cli.main import run
 from clusterbandits.policies.registry import catalogue
 
-PAGE = Path(__file__).parents[2] / "docs" / "policies.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "policies.md"
 
 
 def test_the_page_has_the_table_of_the_registry(capsys: pytest.CaptureFixture[str]) -> None:

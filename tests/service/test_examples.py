@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.service.postgres import Cluster, programs
 from tests.service.running import Served, serving
 
-PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "service.md").read_text()
 #: How each language runs a file, and what its examples need.
 PROGRAMS = {"bash": ["bash"], "python": [sys.executable], "javascript": ["node"]}
 SUFFIX = {"bash": ".sh", "python": ".py", "javascript": ".mjs"}

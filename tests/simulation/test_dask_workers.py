@@ -184,7 +184,7 @@ def test_a_worker_is_no_scheduler(two: DaskCluster) -> None:
 
 
 def test_the_documented_processes(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "machines.md"
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "machines.md"
     (program,) = re.findall(r"```python\n(# processes.py\n.*?)```", page.read_text(), flags=re.DOTALL)
     file = tmp_path / "processes.py"
     file.write_text(program)

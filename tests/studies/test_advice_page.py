@@ -11,7 +11,7 @@ import pytest
 
 from clusterbandits.cli.main import run
 
-PAGE = (Path(__file__).parents[2] / "docs" / "advise.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "advise.md").read_text(encoding="utf-8")
 
 
 def test_python_examples_print_what_they_say() -> None:

@@ -544,7 +544,7 @@ def test_the_schema_names_what_is_read_and_nothing_else() -> None:
     assert max(map(len, schema.schema_text().splitlines())) <= 80
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "studies.md"
 
 
 def test_documents_have_the_schema_and_the_examples_word_by_word() -> None:

@@ -46,7 +46,7 @@ def bound(
 def policies(
     json: Json = False,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the table of docs/policies.md.")
+        bool, typer.Option("--markdown", help="Print the table of docs/reference/policies.md.")
     ] = False,
 ) -> None:
     """List all policies: what each needs, what is known of its regret, and its reference."""
@@ -65,7 +65,7 @@ def policies(
 
 
 def policies_markdown() -> str:
-    """Return the registry of policies as the table of docs/policies.md."""
+    """Return the registry of policies as the table of docs/reference/policies.md."""
     from clusterbandits.policies.registry import catalogue
     from clusterbandits.tables import Markdown, Table, markdown_table
 

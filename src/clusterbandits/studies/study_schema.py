@@ -77,7 +77,7 @@ WIDTHS = (
 POLICY = (
     Key("policy", "a name or text as in clus-ucb:a=5", "which policy"),
     Key("label", "text, different for each", "what the report calls it", "its name and settings"),
-    Key("…", "as in docs/policies.md", "every setting of the policy, by its name", "its default"),
+    Key("…", "as in docs/reference/policies.md", "every setting of the policy, by its name", "its default"),
 )
 
 #: How each table is written, what it is, and its keys.
