@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import WIDTH, Entry, fitted, panel, text_width
+from clusterbandits.report.rows import Rows
+from clusterbandits.report.sheet import WIDTH, Entry, panel
 from clusterbandits.report.style import BLUE, LETTERS, VERMILLION, first_texts, number_line, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import cell
@@ -19,19 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from clusterbandits.report.sheet import Place
 
     Floats = NDArray[np.float64]
 
 _BAND = "#B8B8B8"
-_BARE_LEFT = 4.0
-_MOST_LABEL = 34.0
-#: Millimetres of a group's name, and of the room below its arms.
-_HEAD, _FOOT = 5.0, 1.4
-#: Arms get rows this high; labels where there are at most so many, then thinner and thinner rows.
-_LABELLED, _MOST_LABELLED = 3.4, 60
-_BARE, _MOST_TALL = 1.2, 240.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +52,10 @@ class ArmsGroup:
         low = min(max(0.0, middle - self.width / 2), max(0.0, 1.0 - self.width))
         return low, min(1.0, low + self.width)
 
-    def heading(self, room: float) -> str:
-        """Return the group and its width in so many millimetres; a long name is cut, the width is not."""
-        width = f": width {cell(self.width)}" if len(self.labels) > 1 else ""
-        return fitted(self.name, room, "bold", width)
+    @property
+    def ending(self) -> str:
+        """What the heading says of the width."""
+        return f": width {cell(self.width)}" if len(self.labels) > 1 else ""
 
 
 def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Picture:
@@ -80,34 +76,31 @@ def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Pi
 
 
 def arms_figure(groups: Sequence[ArmsGroup], title: str = "") -> Figure:
-    """Return the drawing itself; the parameters are those of ``arms_panel``."""
-    arms = sum(len(group.labels) for group in groups)
-    labelled = arms <= _MOST_LABELLED
-    row = _LABELLED if labelled else min(_BARE, _MOST_TALL / arms)
-    height = sum(_HEAD + _FOOT + row * len(group.labels) for group in groups)
-    labels = [label for group in groups for label in group.labels if labelled]
-    left = max((text_width(fitted(label, _MOST_LABEL)) + 3.5 for label in labels), default=_BARE_LEFT)
-    with settings():
-        figure, axes = panel(height, _legend(groups), title, left=left)
+    """Return the drawing as a figure; the parameters are those of ``arms_panel``."""
+    return arms_axes(groups, title).figure.figure
+
+
+def arms_axes(
+    groups: Sequence[ArmsGroup], title: str = "", *, on: Place = Figure, width: float = WIDTH
+) -> Axes:
+    """Return the axes with the drawing, on a new figure of so many millimetres or on axes that are there."""
+    rows = Rows(
+        tuple((group.name, group.ending) for group in groups), tuple(group.labels for group in groups)
+    )
+    with settings(on):
+        _, axes = panel(rows.height, _legend(groups), title, left=rows.left, width=width, on=on)
         axes.set_xlim(*_limits(groups))
-        axes.set_ylim(height, 0)
-        top = 0.0
-        for group in groups:
-            _draw(group, axes, top, row, labelled)
-            top += _HEAD + _FOOT + row * len(group.labels)
+        for k, group in enumerate(groups):
+            _draw(group, axes, rows.places(k), rows.row)
+        rows.write(axes)
         number_line(axes, "success rate, with intervals of 95 %")
-    return figure
+    return axes
 
 
-def _draw(group: ArmsGroup, axes: Axes, top: float, row: float, labelled: bool) -> None:
-    room = axes.get_position().width * WIDTH
-    across = axes.get_yaxis_transform()
-    words: dict[str, Any] = {"transform": across, "va": "center_baseline", "parse_math": False}
-    axes.text(0.0, top + _HEAD / 2 + 0.3, group.heading(room), weight="bold", **words)
-    rows = top + _HEAD + row * (np.arange(len(group.labels)) + 0.5)
+def _draw(group: ArmsGroup, axes: Axes, rows: Floats, row: float) -> None:
     low, high = group.band
     if len(group.labels) > 1:
-        corner, size = (low, top + _HEAD - 0.4), (high - low, row * len(group.labels) + 0.8)
+        corner, size = (low, rows[0] - row / 2 - 0.4), (high - low, row * len(group.labels) + 0.8)
         axes.add_patch(Rectangle(corner, *size, facecolor=_BAND, alpha=0.45, linewidth=0))
     thick = min(1.1, 0.9 * row)
     for hopeful, colour in ((False, BLUE), (True, VERMILLION)):
@@ -116,9 +109,6 @@ def _draw(group: ArmsGroup, axes: Axes, top: float, row: float, labelled: bool) 
         look: dict[str, Any] = {"color": colour, "marker": "D" if hopeful else "o", "linestyle": "none"}
         look |= {"markersize": min(0.45 * LETTERS, 2.4 * row), "markeredgewidth": 0}
         axes.plot(group.means[part], rows[part], **look)
-    if labelled:
-        for label, y in zip(group.labels, rows, strict=True):
-            axes.text(-0.012, y, fitted(label, _MOST_LABEL), ha="right", **words)
 
 
 def _limits(groups: Sequence[ArmsGroup]) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from clusterbandits.report.picture import Picture, check_picture_file, picture, save_figure
 from clusterbandits.report.sheet import WIDTH, Entry, panel
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     import os
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from clusterbandits.bounds import RegretBound
+    from clusterbandits.report.sheet import Place
     from clusterbandits.simulation.results import Result
 
     Floats = NDArray[np.float64]
@@ -90,11 +91,12 @@ class RegretView:
     lines: tuple[BoundLine, ...] = ()
     #: The end of the axis of regret; None if it ends above all curves.
     top: float | None = None
+    bands: str = "95 % bootstrap bands"
 
     @property
     def words(self) -> str:
         """What the axis of regret shows."""
-        many = f"mean regret of {count_text(self.runs, 'run')}, 95 % bootstrap bands"
+        many = f"mean regret of {count_text(self.runs, 'run')}, {self.bands}"
         return many if self.runs > 1 else "regret of 1 run"
 
     def text(self, curve: PolicyCurve) -> str:
@@ -224,14 +226,22 @@ def save_regret_plot(
 
 
 def regret_figure(view: RegretView, title: str = "", *, logarithmic: bool, width: float = WIDTH) -> Figure:
-    """Return the drawing of curves, bands and bounds, with a legend below them."""
+    """Return a figure of curves, bands and bounds, with a legend below them."""
+    return regret_axes(view, title, logarithmic=logarithmic, width=width).figure.figure
+
+
+def regret_axes(
+    view: RegretView, title: str = "", *, logarithmic: bool, width: float = WIDTH, on: Place = Figure
+) -> Axes:
+    """Return the axes with the drawing of curves, bands and bounds."""
     look = {label: one.line() for label, one in looks(curve.label for curve in view.policies).items()}
     legend = [[Entry(view.text(curve), look[curve.label]) for curve in view.policies]]
     if view.lines:
         legend.append([Entry(f"Bounds: slopes per log n, drawn from n = {round_text(view.start)}")])
         legend.append([Entry(line.label, line.style) for line in view.lines])
-    with settings():
-        figure, axes = panel(_HEIGHT * width, legend, title, view.words, width=width)
+    inside: Any = {"on": on, "legend_at": "best"}
+    with settings(on):
+        _, axes = panel(_HEIGHT * width, legend, title, view.words, width=width, **inside)
         dress(axes)
         for k, curve in enumerate(view.policies):
             style = look[curve.label]
@@ -244,7 +254,7 @@ def regret_figure(view: RegretView, title: str = "", *, logarithmic: bool, width
         for line in view.lines:
             axes.plot(line.rounds, line.regret, **line.style)
         _scale(view, axes, logarithmic=logarithmic)
-    return figure
+    return axes
 
 
 def _scale(view: RegretView, axes: Axes, *, logarithmic: bool) -> None:

@@ -6,9 +6,11 @@ import bisect
 import functools
 import textwrap
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from matplotlib import rcParams
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
@@ -20,9 +22,10 @@ from clusterbandits.tables import plain
 from clusterbandits.wording import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from matplotlib.axes import Axes
+#: Where a panel draws: on axes of a user, or on a figure that this function makes.
+Place: TypeAlias = "Axes | Callable[..., Figure]"
 
 #: Sizes in millimetres.
 WIDTH = 100.0
@@ -37,6 +40,8 @@ _BETWEEN = 10.5
 _MILLIMETRES_A_POINT = 25.4 / 72
 #: Longer texts are cut before anything is measured.
 _MOST_LETTERS = 300
+#: Letters of a line in a legend on axes of a user.
+_MOST_LEGEND = 60
 #: No letter is narrower, but for marks that stand on others.
 _NARROWEST = 0.7
 
@@ -66,10 +71,15 @@ def panel(
     words: str = "",
     left: float = _LEFT,
     width: float = WIDTH,
+    *,
+    right: float = 0.0,
+    on: Place = Figure,
+    legend_at: str = "above",
 ) -> tuple[Figure, Axes]:
     """Return a figure with bare axes, words above and a legend below them.
 
-    Margins are fixed: measuring every letter for them takes longer than the drawing.
+    Margins are fixed: measuring every letter for them takes longer than the drawing. Axes of a user keep
+    their place, and get a legend of their own.
 
     Parameters
     ----------
@@ -83,21 +93,46 @@ def panel(
         Room for what is written left of the axes, in millimetres.
     width
         Of the figure, in millimetres.
+    right
+        Room for what stands right of the axes, in millimetres.
+    on
+        The axes to draw on, or a function that makes a figure.
+    legend_at
+        Where axes of a user get the legend: ``"above"`` them, or a location inside.
     """
+    if isinstance(on, Axes):
+        _give_legend(on, [entry for block in blocks for entry in block], words, legend_at)
+        return on.figure.figure, on
     room = width - 2 * _EDGE
     head = [(line, "bold") for line in folded(title, room, weight="bold")]
     head += [(line, "normal") for line in folded(words, room)]
     placed, rows = _placed(blocks, room)
     legend = _EDGE + rows * _ROW
+    inner = room - left - right
     below, above = legend + _BETWEEN, 2 * _EDGE + len(head) * _ROW
     tall = below + height + above
-    figure = Figure(figsize=(width / 25.4, tall / 25.4))
-    axes = figure.add_axes((left / width, below / tall, (room - left) / width, height / tall))
+    figure = on(figsize=(width / 25.4, tall / 25.4))
+    axes = figure.add_axes((left / width, below / tall, inner / width, height / tall))
     for k, (line, weight) in enumerate(head):
         write(figure, _EDGE, tall - _EDGE - (k + 0.5) * _ROW, line, weight=weight)
     for one in placed:
         _place(figure, one, legend)
     return figure, axes
+
+
+def _give_legend(axes: Axes, entries: Sequence[Entry], words: str, legend_at: str) -> None:
+    """Give axes of a user a legend; entries without a handle are remarks."""
+    if not entries and not words:
+        return
+    handles = [Line2D([], [], **(entry.handle or {"linestyle": "none"})) for entry in entries]
+    above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "frameon": False, "borderaxespad": 0.2}
+    where = above if legend_at == "above" else {"loc": legend_at}
+    # Matplotlib leaves out labels that begin with an underscore, and reads formulas: names come afterwards.
+    made = axes.legend(handles, ["."] * len(handles), title=plain(words) or None, alignment="left", **where)
+    for text, entry in zip(made.get_texts(), entries, strict=True):
+        text.set_parse_math(False)
+        text.set_text(shortened(plain(entry.text), _MOST_LEGEND))
+    made.get_title().set_parse_math(False)
 
 
 def _placed(blocks: Sequence[Sequence[Entry]], room: float) -> tuple[list[_Placed], float]:
@@ -153,6 +188,17 @@ def write(figure: Figure, x: float, y: float, text: str, **keywords: Any) -> Non
 def millimetres(figure: Figure) -> Any:
     """Return the transform from millimetres."""
     return Affine2D().scale(1 / 25.4) + figure.dpi_scale_trans
+
+
+def axes_size(axes: Axes) -> tuple[float, float]:
+    """Return the width and height of axes in millimetres."""
+    box = axes.get_window_extent()
+    return box.width / axes.figure.dpi * 25.4, box.height / axes.figure.dpi * 25.4
+
+
+def letters_scale() -> float:
+    """Return how much larger the letters of the present settings are than those of our own pictures."""
+    return float(FontProperties(size=rcParams["font.size"]).get_size_in_points()) / LETTERS
 
 
 def text_width(text: str, weight: str = "normal") -> float:

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import WIDTH, Entry, fitted, panel, text_width
+from clusterbandits.report.sheet import (
+    WIDTH,
+    Entry,
+    axes_size,
+    fitted,
+    letters_scale,
+    panel,
+    text_width,
+)
 from clusterbandits.report.style import LETTERS, called, first_texts, number_line, numbered_look, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import cell
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clusterbandits.partition import Label
+    from clusterbandits.report.sheet import Place
 
     Floats = NDArray[np.float64]
 
@@ -169,9 +179,23 @@ def spans_panel(
         What the arms of every cluster are called; by default 1, 2, … in the order of ``means``.
     """
     rows = span_rows(means, names, widths, labels)
+    return picture(spans_axes(rows, title).figure.figure, name, _alt(rows), title)
+
+
+def spans_axes(
+    rows: tuple[SpanRow, ...],
+    title: str = "",
+    *,
+    on: Place = Figure,
+    width: float = WIDTH,
+    notes: Sequence[str] = (),
+) -> Axes:
+    """Return the axes with the drawing; ``notes`` stand below its legend."""
     form = _TALL if len(rows) <= _MOST_TALL else _LOW
-    with settings():
-        figure, axes = panel(form.height * len(rows), _legend(rows), title, left=_LEFT)
+    legend = [*_legend(rows), *([Entry(note)] for note in notes)]
+    with settings(on):
+        height = form.height * len(rows)
+        _, axes = panel(height, legend, title, left=_LEFT, width=width, on=on)
         low, high = _limits(rows)
         axes.set_xlim(low, high)
         axes.set_ylim(form.height * len(rows), 0)
@@ -184,7 +208,7 @@ def spans_panel(
             _draw(row, axes, k * form.height, form, style)
         number_line(axes, "mean")
         axes.grid(visible=False)
-        return picture(figure, name, _alt(rows), title)
+    return axes
 
 
 def _legend(rows: tuple[SpanRow, ...]) -> list[list[Entry]]:
@@ -225,7 +249,7 @@ def _draw(row: SpanRow, axes: Axes, top: float, form: _Row, look: dict[str, Any]
         "weight": "bold",
     }
     words |= {"color": "#B00000" if row.violated else "#000000", "parse_math": False}
-    axes.text(0.03, top + form.words, row.heading(0.97 * (WIDTH - 2 * _LEFT)), **words)
+    axes.text(0.03, top + form.words, row.heading(0.97 * axes_size(axes)[0] / letters_scale()), **words)
     if form.labelled:
         _label(row, axes, top + form.top - 1.6)
     if row.width is not None:
@@ -235,14 +259,16 @@ def _draw(row: SpanRow, axes: Axes, top: float, form: _Row, look: dict[str, Any]
 def _label(row: SpanRow, axes: Axes, y: float) -> None:
     """Write the label of every arm above it, equals together, and leave out those that would overlap."""
     low, high = axes.get_xlim()
-    scale = (WIDTH - 2 * _LEFT) / (high - low)
+    # Millimetres of letters of our own size.
+    inner = axes_size(axes)[0] / letters_scale()
+    scale = inner / (high - low)
     reached = -math.inf
     for mean in np.unique(row.means):
         labels = ", ".join(row.labels[k] for k in np.flatnonzero(row.means == mean))
-        text = fitted(labels, WIDTH - 2 * _LEFT)
+        text = fitted(labels, inner)
         half = text_width(text) / 2
         # Above its arm, unless the picture ends before the label does.
-        ends = half + 0.5 - _LEFT, WIDTH - _LEFT - half - 0.5
+        ends = half + 0.5 - _LEFT, inner + _LEFT - half - 0.5
         place = max(ends[0], min((mean - low) * scale, ends[1]))
         if place - half > reached:
             axes.text(low + place / scale, y, text, ha="center", va="center_baseline", parse_math=False)

@@ -12,6 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import matplotlib.style
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from clusterbandits.policies import POLICIES
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
@@ -47,7 +47,9 @@ _MOST_TICKS = 6
 _DOTS_AN_INCH = 150
 #: What each format notes about its making: no date, so that equal data make equal files.
 METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-_REPRODUCIBLE: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "clusterbandits"}
+#: TrueType fonts as they are: publishers refuse Type 3 fonts.
+EMBEDDED_FONTS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42}
+_REPRODUCIBLE: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "clusterbandits"} | EMBEDDED_FONTS
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,13 @@ def _choice(name: str, first: int | None) -> Iterator[int]:
         yield from count(end + spread)
 
 
-def settings() -> AbstractContextManager[None]:
-    """Return a context that gives every picture the same fonts and colours, whatever the user's settings."""
+def settings(on: object = None) -> AbstractContextManager[None]:
+    """Return a context that gives every picture the same fonts and colours, whatever the user's settings.
+
+    Drawings on axes of a user keep the user's settings.
+    """
+    if isinstance(on, Axes):
+        return contextlib.nullcontext()
     return matplotlib.style.context(["default", {"font.size": LETTERS, **_REPRODUCIBLE}])
 
 
@@ -209,7 +216,7 @@ def number_line(axes: Axes, label: str) -> None:
     axes.yaxis.set_visible(False)
     axes.spines["left"].set_visible(False)
     number_axis(axes.xaxis)
-    axes.set_xlabel(label)
+    axes.set_xlabel(label, parse_math=False)
 
 
 def log_axis(axes: Axes, low: float, high: float, ticks: Sequence[float] = ()) -> None:
