@@ -9,6 +9,8 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING
 
+from clusterbandits.extras import extras_explained as _extras_explained
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         UnwritableFileError as UnwritableFileError,
         WidthWarning as WidthWarning,
     )
+    from clusterbandits.extras import MissingExtraError as MissingExtraError
     from clusterbandits.families import *  # noqa: F403
     from clusterbandits.generators import random_instance as random_instance
     from clusterbandits.instance import Instance as Instance
@@ -74,6 +77,7 @@ _HOMES = {
     ),
     "compiled": ("kernel",),
     "distributions": ("Beta", "Distribution", "Empirical", "Mixture", "Sampled", "TruncatedGaussian"),
+    "extras": ("MissingExtraError",),
     "generators": ("random_instance",),
     "instance": ("Instance",),
     "report.regret_panel": ("save_regret_plot",),
@@ -104,12 +108,22 @@ def __getattr__(name: str) -> object:
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return __getattr__(_RENAMED[name])
     if name == "__all__":
-        return sorted([*_HOME_OF, *_registered()])
+        return sorted([*filter(_installed, _HOME_OF), *_registered()])
     home = None if name.startswith("_") else _HOME_OF.get(name) or _registered().get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    with _extras_explained():
+        globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
     return globals()[name]
+
+
+def _installed(name: str) -> bool:
+    """Tell whether a name can be used: a star imports those alone that need no missing extra."""
+    try:
+        __getattr__(name)
+    except ImportError:
+        return False
+    return True
 
 
 def _registered() -> dict[str, str]:

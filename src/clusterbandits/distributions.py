@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from clusterbandits.extras import extras_explained
 from clusterbandits.outside import load, reference, source_key
 from clusterbandits.serial import restore_number
 from clusterbandits.validate import Described, as_float, between, check_keys, choice, invalid, is_list
@@ -141,7 +142,8 @@ class TruncatedGaussian(Distribution):
         self.low, self.high = (as_float(restore_number(end)) for end in (low, high))
         if not self.low < self.high:
             raise invalid("high", owner, "a number above low", high)
-        from scipy import stats
+        with extras_explained():
+            from scipy import stats
 
         self._law = stats.truncnorm(
             (self.low - self.centre) / self.sigma,

@@ -14,6 +14,7 @@ import numpy as np
 
 from clusterbandits.clusters import Clusters
 from clusterbandits.errors import InvalidInputError
+from clusterbandits.extras import extras_explained
 from clusterbandits.families import FAMILIES, as_family
 from clusterbandits.policies import Assumption, Policy, ScorePolicy
 from clusterbandits.policies.scores import score_at
@@ -178,7 +179,8 @@ def _largest_mean(family: Family) -> float:
 
 def trials(family: Family | str) -> SearchStrategy[Trial]:
     """Return a Hypothesis strategy of examples for a family."""
-    from hypothesis import strategies as st
+    with extras_explained():
+        from hypothesis import strategies as st
 
     law = as_family(family)
 
@@ -225,7 +227,8 @@ _PATTERNS: dict[str, Callable[[Family, int, np.random.Generator], Floats]] = {
 
 
 def _try_trials(policy: Policy, family: Family, examples: int) -> None:
-    from hypothesis import HealthCheck, given, settings
+    with extras_explained():
+        from hypothesis import HealthCheck, given, settings
 
     @settings(
         max_examples=examples,

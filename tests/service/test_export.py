@@ -159,7 +159,7 @@ def test_the_command_writes_a_whole_file_and_warns(database: Database, address: 
     done = subprocess.run([*command, "--database", address], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "deterministic" in done.stdout
-    assert {row["propensity"] for row in rows_of(out)} == {"1"}
+    assert {float(row["propensity"]) for row in rows_of(out)} == {1.0}
     unknown = [*command[:5], "nothing", *command[6:], "--database", address]
     done = subprocess.run(unknown, capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -21,6 +21,7 @@ from clusterbandits.cli.run import example, run as run_study
 from clusterbandits.cli.serve import keys_app, serve_app
 from clusterbandits.cli.simulate import simulate
 from clusterbandits.errors import LONGEST_MESSAGE, ClusterBanditsError
+from clusterbandits.extras import extras_explained
 from clusterbandits.wording import escaped, is_text, shortened, without_middle
 
 # Typer has a copy of Click inside or uses Click itself, depending on its version: both have this base.
@@ -99,7 +100,8 @@ def _run(arguments: list[str]) -> int:
         if not is_text(given):
             _stop(f"Arguments must be text in UTF-8. Got '{_quoted(given)}' instead.")
     try:
-        ended = app(arguments, standalone_mode=False)
+        with extras_explained():
+            ended = app(arguments, standalone_mode=False)
     except ClusterBanditsError as error:
         _stop(str(error))
     except _UsageError as error:

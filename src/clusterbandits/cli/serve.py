@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clusterbandits.cli.common import Json, show
+from clusterbandits.extras import require_extra
 
 if TYPE_CHECKING:
     from clusterbandits.service.database import Database
@@ -50,7 +51,7 @@ def serve(
     if context.invoked_subcommand is not None:
         context.obj = (data, database)
         return
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.service.keys import add_key, list_keys
     from clusterbandits.service.server import serve as run
     from clusterbandits.service.settings import ServiceSettings
@@ -78,7 +79,7 @@ def check(
     context: typer.Context, data: OwnData = None, database: DatabaseUrl = None, json: Json = False
 ) -> None:
     """Check the configuration, the database and its schema."""
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.service.upkeep import check as run
 
     _report(run(_database(context, data, database)), as_json=json)
@@ -87,7 +88,7 @@ def check(
 @serve_app.command()
 def upgrade(context: typer.Context, data: OwnData = None, database: DatabaseUrl = None) -> None:
     """Bring the schema of the database to the version of this release."""
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.service.database import newest_version
 
     opened = _database(context, data, database)
@@ -101,7 +102,7 @@ def rebuild(
     context: typer.Context, data: OwnData = None, database: DatabaseUrl = None, json: Json = False
 ) -> None:
     """Rebuild all statistics from the log, compare them with the saved ones, and replace these."""
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.service.upkeep import rebuild as run
 
     _report(run(_database(context, data, database), lambda sentence: show(sentence, err=True)), as_json=json)
@@ -123,7 +124,7 @@ def export(
     database: DatabaseUrl = None,
 ) -> None:
     """Write decisions and rewards to a file, for replay and for other programs."""
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.cli.progress_bar import count_bar
     from clusterbandits.service.export import Wanted
     from clusterbandits.service.upkeep import export_file
@@ -142,7 +143,7 @@ def demo(
     rate: Annotated[float, typer.Option(help="Simulated visitors per second.", min=0.1, max=1000)] = 40.0,
 ) -> None:
     """Serve with simulated visitors, without keys, in a temporary folder."""
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.service.demo import demonstrate
 
     def say(sentence: str) -> None:
@@ -163,7 +164,7 @@ def add(
     database: DatabaseUrl = None,
 ) -> None:
     """Make a key and print it; it is not shown again."""
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.service.keys import add_key
 
     with _opened(data, database).connected() as connection:
@@ -173,7 +174,7 @@ def add(
 @keys_app.command("list")
 def list_all(data: Data = _FOLDER, database: DatabaseUrl = None, json: Json = False) -> None:
     """List keys, without their secrets."""
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.service.keys import list_keys
     from clusterbandits.service.upkeep import keys_table
 
@@ -200,25 +201,12 @@ def revoke(
     database: DatabaseUrl = None,
 ) -> None:
     """Revoke a key; running workers refuse it within two seconds."""
-    _need_extra()
+    require_extra("serve")
     from clusterbandits.service.keys import revoke_key
 
     with _opened(data, database).connected() as connection:
         revoke_key(connection, identity)
     show(f"Key {identity} is revoked.")
-
-
-def _need_extra() -> None:
-    """Refuse to go on without the packages of the extra."""
-    from importlib.util import find_spec
-
-    from clusterbandits.errors import ClusterBanditsError
-
-    for name in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "psycopg", "orjson", "prometheus_client"):
-        if find_spec(name) is None:
-            raise ClusterBanditsError(
-                f"The service needs the package {name!r}: pip install 'clusterbandits[serve]'"
-            )
 
 
 def _url(data: Path, database: str | None) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from clusterbandits.client.exchange import JSON, Answer, Link, Lost, Outcome, Send, check_seconds
-from clusterbandits.errors import ClusterBanditsError, ServiceError
+from clusterbandits.errors import ServiceError
+from clusterbandits.extras import extras_explained
 from clusterbandits.validate import Described, invalid, whole
 
 if TYPE_CHECKING:
@@ -17,12 +18,8 @@ _MOST_RETRIES = 1_000
 
 def import_httpx() -> Any:
     """Return httpx, or say how to install it."""
-    try:
+    with extras_explained():
         import httpx
-    except ImportError:
-        raise ClusterBanditsError(
-            "The client needs the package 'httpx'. Install it with: pip install 'clusterbandits[serve]'"
-        ) from None
     return httpx
 
 

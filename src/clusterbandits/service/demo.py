@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import logging
 import random
 import tempfile
 import threading
 import time
+from collections import defaultdict
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +19,11 @@ from clusterbandits.errors import ClusterBanditsError
 from clusterbandits.service.database import Database
 from clusterbandits.service.server import serve
 from clusterbandits.service.settings import ServiceSettings, database_in
-from clusterbandits.studies.history import table_instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_TABLE = "flights-by-origin"
+_TABLE = "data/flights_carrier_origin.csv"
 _NAME = "flights"
 #: The share of visitors whose reward never arrives, and the mean seconds until the others' do.
 _LOST, _DELAY = 0.03, 2.0
@@ -60,14 +62,10 @@ def demonstrate(port: int, rate: float, say: Callable[[str], None]) -> None:
 
 def _visit(address: str, rate: float, over: threading.Event) -> None:
     """Create the experiment when the service answers; then send visitors and their rewards."""
-    instance = table_instance(_TABLE)
-    labels = [str(label) for label in instance.arms]
-    means = dict(zip(labels, instance.means, strict=True))
-    groups = {
-        str(name): [labels[k] for k in part]
-        for name, part in zip(instance.partition.clusters, instance.partition.members, strict=True)
-    }
-    widths = dict(zip(groups, instance.spans, strict=True))
+    true = _true_means()
+    means = {arm: mean for group in true.values() for arm, mean in group.items()}
+    groups = {name: list(group) for name, group in true.items()}
+    widths = {name: max(group.values()) - min(group.values()) for name, group in true.items()}
     chance, due = random.Random(1), list[tuple[float, str, float]]()
     with Client(address) as client:
         while not over.wait(0.2):
@@ -86,3 +84,12 @@ def _visit(address: str, rate: float, over: threading.Event) -> None:
                     client.reward(identity, value)
             except ClusterBanditsError as error:
                 logging.getLogger("clusterbandits.service").warning("the demonstration waits: %s", error)
+
+
+def _true_means() -> dict[str, dict[str, float]]:
+    """Return the mean of every arm of the table, by group."""
+    found: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    lines = (files("clusterbandits.studies") / _TABLE).read_text(encoding="utf-8").splitlines()
+    for row in csv.DictReader(lines):
+        found[row["group"]][row["arm"]] = int(row["successes"]) / int(row["trials"])
+    return dict(found)

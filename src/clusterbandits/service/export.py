@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import csv
 import json
 import secrets
 import shutil
@@ -13,10 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
-
+from clusterbandits.extras import extras_explained
 from clusterbandits.service import log
 from clusterbandits.service.experiment import Asked, Experiment
 from clusterbandits.service.live import stopping
@@ -32,24 +31,26 @@ if TYPE_CHECKING:
 
     from clusterbandits.service.database import Database
 
+    _Add = Callable[[list[dict[str, Any]]], None]
+
 _ROWS = 5_000
 #: Exports over HTTP that a worker makes at a time, and seconds between two looks for a client that is gone.
 _MOST_AT_ONCE, _LOOK_SECONDS = 2, 0.5
-_SCHEMA = pa.schema(
-    [
-        ("time", pa.string()),
-        ("arm", pa.string()),
-        ("reward", pa.float64()),
-        ("group", pa.string()),
-        ("decision", pa.string()),
-        ("status", pa.string()),
-        ("key", pa.string()),
-        ("explored", pa.bool_()),
-        ("available", pa.string()),
-        ("note", pa.string()),
-    ]
-)
-_PROPENSITIES = [("propensity", pa.float64()), ("propensity_error", pa.float64())]
+#: Every column with the name of its type in pyarrow.
+_COLUMNS = {
+    "time": "string",
+    "arm": "string",
+    "reward": "float64",
+    "group": "string",
+    "decision": "string",
+    "status": "string",
+    "key": "string",
+    "explored": "bool",
+    "available": "string",
+    "note": "string",
+}
+_PROPENSITIES = {"propensity": "float64", "propensity_error": "float64"}
+_BOOLEANS = {True: "true", False: "false"}
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,34 @@ def write(
     database: Database, wanted: Wanted, path: str, progress: Callable[[int, int], None] | None = None
 ) -> None:
     """Write the table; ``progress`` receives the events done and all of them, now and then."""
-    schema = _SCHEMA
-    for name, kind in _PROPENSITIES if wanted.propensities else ():
-        schema = schema.append(pa.field(name, kind))
-    kind = pa.csv.CSVWriter if wanted.format == "csv" else pa.parquet.ParquetWriter
-    with database.reading() as connection, kind(path, schema) as writer:
+    columns = _COLUMNS | (_PROPENSITIES if wanted.propensities else {})
+    kind = _csv_writer if wanted.format == "csv" else _parquet_writer
+    with kind(path, columns) as add, database.reading() as connection:
         for rows in _parts(_rows(connection, wanted, progress)):
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+            add(rows)
+
+
+@contextlib.contextmanager
+def _csv_writer(path: str, columns: dict[str, str]) -> Iterator[_Add]:
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+
+        def add(rows: list[dict[str, Any]]) -> None:
+            for row in rows:
+                writer.writerow(row | {"explored": _BOOLEANS[row["explored"]]})
+
+        yield add
+
+
+@contextlib.contextmanager
+def _parquet_writer(path: str, columns: dict[str, str]) -> Iterator[_Add]:
+    with extras_explained():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
+    with pq.ParquetWriter(path, schema) as writer:
+        yield lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
 def _parts(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.extras import extras_explained
 from clusterbandits.simulation.results import Result
 from clusterbandits.validate import Described, invalid
 
@@ -150,7 +151,8 @@ def open_simulation(
     """
     if folder is None:
         return Simulation(plan, None, pieces, name=name, key=key)
-    from clusterbandits.simulation.store import begin_store
+    with extras_explained():
+        from clusterbandits.simulation.store import begin_store
 
     store = begin_store(folder, plan, pieces)
     simulation = Simulation(plan, store, store.pieces, name=name, key=key)

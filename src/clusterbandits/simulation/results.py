@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clusterbandits.extras import extras_explained
 from clusterbandits.simulation import statistics
 from clusterbandits.simulation.statistics import (
     Difference,
@@ -189,7 +190,8 @@ class Result:
         With ``arms``, a row for every arm: policy, run, round, cluster, arm, pulls, regret. Names are
         categories.
         """
-        import pandas as pd
+        with extras_explained():
+            import pandas as pd
 
         shape = self.pulls.shape if arms else self.pulls.shape[:3]
         at = [codes.ravel() for codes in np.broadcast_arrays(*np.indices(shape, sparse=True))]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterbandits.errors import SimulationInterrupted
+from clusterbandits.extras import extras_explained
 from clusterbandits.families.family import MOST_COUNT
 from clusterbandits.instance import paired_clusters
 from clusterbandits.policies import Policy, policy
@@ -145,7 +146,8 @@ def load_result(store: str | os.PathLike[str]) -> Result:
     store
         The folder given to ``simulate`` as ``store``.
     """
-    from clusterbandits.simulation.store import read_store
+    with extras_explained():
+        from clusterbandits.simulation.store import read_store
 
     kept = read_store(_folder(store, "load_result"))
     return Simulation(kept.plan, kept).result("load_result")

@@ -1,0 +1,73 @@
+"""Optional packages: the extra of pip that installs each, and one sentence where one is missing."""
+
+from __future__ import annotations
+
+import contextlib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from clusterbandits.errors import ClusterBanditsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+#: The packages that each extra installs, by the names under which they are imported.
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "plot": ("matplotlib",),
+    "tables": ("pandas", "pyarrow", "scipy"),
+    "serve": (
+        "alembic",
+        "fastapi",
+        "fastapi_offline",
+        "httptools",
+        "httpx",
+        "orjson",
+        "prometheus_client",
+        "psycopg",
+        "sqlalchemy",
+        "uvicorn",
+    ),
+    "dask": ("distributed",),
+    "testing": ("hypothesis",),
+}
+_EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}
+
+
+class MissingExtraError(ClusterBanditsError, ImportError):
+    """An optional package is not installed; the message says how to install it."""
+
+
+def missing_extra(error: ImportError) -> MissingExtraError | None:
+    """Return what a failed import means to a user, or None where no extra would help.
+
+    Examples
+    --------
+    >>> print(missing_extra(ModuleNotFoundError(name="matplotlib.figure")))
+    The package 'matplotlib' is not installed. Install it with: pip install 'clusterbandits[plot]'
+    >>> missing_extra(ModuleNotFoundError(name="matplotlit"))
+    """
+    package = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or package not in _EXTRA_OF:
+        return None
+    command = f"pip install 'clusterbandits[{_EXTRA_OF[package]}]'"
+    return MissingExtraError(f"The package '{package}' is not installed. Install it with: {command}")
+
+
+@contextlib.contextmanager
+def extras_explained() -> Iterator[None]:
+    """Name the extra where an import inside the block fails for lack of it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        if missing is None:
+            raise
+        raise missing from None
+
+
+def require_extra(extra: str) -> None:
+    """Raise a ``MissingExtraError`` unless every package of an extra is installed."""
+    for package in EXTRAS[extra]:
+        with extras_explained():
+            if find_spec(package) is None:
+                raise ModuleNotFoundError(name=package)
