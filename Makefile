@@ -69,4 +69,4 @@ fuzz: setup
 	$(BIN)/python -m fuzz
 
 clean:
-	rm -rf .venv docs/_build docs/reference/api .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf .venv docs/_build docs/reference/api docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygments.lexers.special import TextLexer
@@ -12,20 +15,26 @@ import clusterbandits
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+sys.path.insert(0, str(Path(__file__).with_name("_ext")))
+
 project = "clusterbandits"
 author = "clusterbandits contributors"
 version = release = clusterbandits.__version__
 language = "en"
 
 extensions = [
+    "mathml",
     "myst_nb",
     "numpydoc",
+    "reference_pages",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "_templates", "**/.ipynb_checkpoints"]
+html_math_renderer = "mathml"
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "**/.ipynb_checkpoints", "reference/generated/*.md"]
 suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -38,9 +47,50 @@ nb_merge_streams = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-autosummary_generate = True
+autosummary_generate = ["reference/api.md"]
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+#: What only authors of policies inside the package call; CONTRIBUTING.md describes it.
+INTERNAL = {
+    *(
+        "check_source",
+        "clustered_fields",
+        "description",
+        "for_horizon",
+        "fresh_state",
+        "groups",
+        "heeds_widths",
+    ),
+    *("kernels", "kind_of", "make", "new_state", "of_description", "of_parameters", "parameters", "prior"),
+    *("resized", "skips_ahead", "supposing"),
+}
+
+
+def base_of(name: str) -> str | None:
+    """Return the public class whose page describes the methods of another."""
+    public = getattr(clusterbandits, name)
+    for base in ("Policy", "Family", "Distribution"):
+        if name != base and issubclass(public, getattr(clusterbandits, base)):
+            return base
+    return "Client" if name == "AsyncClient" else None
+
+
+def shown_members(name: str) -> list[str]:
+    """Return the methods and properties that the page of a class describes."""
+    public = getattr(clusterbandits, name)
+    classes = [public] if base_of(name) else public.__mro__
+    found = {
+        member: None
+        for one in classes
+        if one.__module__.startswith("clusterbandits")
+        for member, value in vars(one).items()
+        if inspect.isroutine(value) or isinstance(value, property)
+    }
+    alone = name == "PythonPolicy" or not base_of(name)
+    return [one for one in found if alone and not one.startswith("_") and one not in INTERNAL]
+
+
+autosummary_context = {"base_of": base_of, "shown_members": shown_members}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "clusterbandits"
@@ -62,7 +112,7 @@ def _collapse(app: Sphinx, page: str, source: list[str]) -> None:
     """Collapse the sections that generated pages mark with an HTML anchor; links to the anchor open them."""
     del app, page
     section = re.compile(
-        r'^<a id="([\w-]+)"></a>\n\n### (.*)\n(.*?)(?=^<a id=|^## |\Z)', re.MULTILINE | re.DOTALL
+        r'^<a id="([\w-]+)"></a>\n\n### ([^\n]*)\n(.*?)(?=^<a id=|^## |\Z)', re.MULTILINE | re.DOTALL
     )
     source[0] = section.sub(r"::::{dropdown} \2\n(\1)=\n\3\n::::\n\n", source[0])
 
