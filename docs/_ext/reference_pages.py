@@ -32,7 +32,7 @@ _LIMITS = {
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the pages into docs/reference; a page that has not changed keeps its date and is not built again."""
+    """Write the pages; one that has not changed keeps its date, and is not built again."""
     folder = Path(app.srcdir) / "reference" / "generated"
     (folder / "commands").mkdir(parents=True, exist_ok=True)
     pages = dict(_commands())
@@ -58,7 +58,7 @@ def _http_api() -> str:
     by_tag: dict[str, list[str]] = {}
     for path, methods in described["paths"].items():
         for method, request in methods.items():
-            entry = _request(f"{method.upper()} {path}", request)
+            entry = _request(f"`{method.upper()} {path}`: {request['summary'].lower()}", request)
             by_tag.setdefault(request["tags"][0], []).append(entry)
     parts = [text for tag, entries in by_tag.items() for text in (f"## {tag.capitalize()}", *entries)]
     parts += ["## Objects", *(_object(name, objects[name]) for name in sorted(objects))]
@@ -77,7 +77,7 @@ def _request(title: str, request: dict[str, Any]) -> str:
         for code, answer in sorted(request["responses"].items())
     ]
     parts.append(markdown_table(Table(("status", "meaning", "body"), tuple(map(_row, answers)))))
-    return _collapsed(f"`{title}`", parts)
+    return _collapsed(title, parts)
 
 
 def _object(name: str, schema: dict[str, Any]) -> str:
