@@ -10,6 +10,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from clusterbandits.cli.main import run
 from tests.service.postgres import Cluster, programs
 from tests.service.running import Served, serving
 
@@ -134,3 +137,18 @@ def test_commands_of_operators_run_on_postgresql(
     with serving("--database", address, folder=tmp_path) as restored:
         restored.use_key(served.key)
         assert restored.get("/v1/experiments/ads") == before
+
+
+def test_a_folder_without_a_database_is_refused_and_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = ("check", "rebuild", "upgrade", f"export ads --out {tmp_path / 'ads.csv'}")
+    lines = [f"serve {name}" for name in wanted] + ["keys list", "keys revoke 0123456789ab"]
+    missing = tmp_path / "mistyped"
+    for line in lines:
+        for place in (["--data", str(missing)], ["--database", f"sqlite:///{missing}.db"]):
+            with pytest.raises(SystemExit) as ended:
+                run([*line.split(), *place])
+            assert ended.value.code == 2, line
+            assert "mistyped" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

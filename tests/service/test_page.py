@@ -97,6 +97,19 @@ def waits_for(page: Any, selector: str, text: str) -> None:
     page.locator(selector).filter(has_text=text, visible=True).first.wait_for()
 
 
+def test_times_that_do_not_fit_are_left_out(browser: Any, served: Served) -> None:
+    visit = Visit(browser, served.url, served.key, 360)
+    shown = visit.go().evaluate("""async () => {
+      const made = (await import('/page/plot.js')).plot('A plot');
+      document.querySelector('main').append(made.node);
+      const data = {from: 0, to: 90, low: 0, high: 1, describe: '', readout: () => null, shapes: () => []};
+      made.draw(data);
+      return [...made.node.querySelectorAll('.times span')].map(one => getComputedStyle(one).visibility);
+    }""")
+    assert shown == ["hidden", "visible", "visible", "hidden"]
+    visit.check()
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_every_view_opens_without_errors_or_sideways_scrolling(
     browser: Any, served: Served, width: int

@@ -63,7 +63,8 @@ def serve(
         first = None if insecure or list_keys(connection) else add_key(connection, "first", ["admin"])
     opened.dispose()
     shown = f"[{host}]" if ":" in host else host
-    show(f"Serving at http://{shown}:{port} (live page; API description at /docs). Ctrl-C stops it.")
+    show(f"Live page: http://{shown}:{port}/\nAPI description: http://{shown}:{port}/docs")
+    show("Ctrl-C stops the service.")
     if first is not None:
         show(f"First key, with the role admin; it is not shown again:\n{first}")
     elif insecure:
@@ -178,7 +179,9 @@ def list_all(data: Data = _FOLDER, database: DatabaseUrl = None, json: Json = Fa
     from clusterbandits.service.keys import list_keys
     from clusterbandits.service.upkeep import keys_table
 
-    with _opened(data, database).connected() as connection:
+    opened = _existing(data, database)
+    opened.check_version()
+    with opened.connected() as connection:
         found = list_keys(connection)
     rows = [
         {
@@ -204,7 +207,9 @@ def revoke(
     require_extra("serve")
     from clusterbandits.service.keys import revoke_key
 
-    with _opened(data, database).connected() as connection:
+    opened = _existing(data, database)
+    opened.check_version()
+    with opened.connected() as connection:
         revoke_key(connection, identity)
     show(f"Key {identity} is revoked.")
 
@@ -224,14 +229,25 @@ def _opened(data: Path, database: str | None) -> Database:
     return opened
 
 
+def _existing(data: Path, database: str | None) -> Database:
+    """Return a database that was made before: a mistyped folder must not pass for an empty database."""
+    from clusterbandits.errors import ClusterBanditsError
+    from clusterbandits.service.database import Database
+    from clusterbandits.service.settings import database_of
+
+    opened = Database(database_of(data) if database is None else database)
+    if opened.is_sqlite and not Path(opened.url.database or "").is_file():
+        named = f"--database {database}" if database is not None else f"--data {data}"
+        raise ClusterBanditsError(f"There is no database at {named}. 'clusterbandits serve' creates one.")
+    return opened
+
+
 def _database(context: typer.Context, data: Path | None, database: str | None) -> Database:
     """Return the database of a command's options, or of those of ``serve`` in front of it."""
-    from clusterbandits.service.database import Database
-
     before: tuple[Path, str | None] = context.obj
     if data is None and database is None:
         data, database = before
-    return Database(_url(data or before[0], database))
+    return _existing(data or before[0], database)
 
 
 def _check_port(host: str, port: int) -> None:

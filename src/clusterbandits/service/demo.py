@@ -49,8 +49,9 @@ def demonstrate(port: int, rate: float, say: Callable[[str], None]) -> None:
         database.upgrade()
         database.dispose()
         address = f"http://127.0.0.1:{port}"
-        say(f"Open {address} in a browser. Each of {rate:g} simulated travellers per second takes a flight:")
-        say("a decision is an airline and an airport, the reward is 1 for a flight on time. Ctrl-C ends it.")
+        say(f"Open {address} in a browser. Ctrl-C stops the demonstration.")
+        say(f"Simulated travellers, {rate:g} per second, each take a flight. A decision chooses an")
+        say("airline and an airport; the reward is 1 for a flight on time.")
         visitors = threading.Thread(target=_visit, args=[address, rate, over], daemon=True)
         visitors.start()
         try:

@@ -58,4 +58,9 @@ def database_in(folder: Path) -> str:
     """Return the address of the SQLite file in a folder, which is made if it is missing."""
     # Notes may be nobody else's business.
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return database_of(folder)
+
+
+def database_of(folder: Path) -> str:
+    """Return the address of the SQLite file in a folder."""
     return f"sqlite:///{folder.resolve() / DATABASE_FILE}"

@@ -48,7 +48,7 @@ def check(database: Database) -> Found:
     data |= {"events": count, "experiments": experiments, "keys": valid, "ok": last == count}
     sentences = [
         f"The {kind} database answers, can be written, and is at version {version}.",
-        f"It has {experiments} experiments, {count} events and {valid} valid keys.",
+        f"Experiments: {experiments}. Events: {count}. Valid keys: {valid}.",
     ]
     if last != count:
         sentences.append(f"The log has gaps: its last event is number {last}. Restore a backup.")

@@ -85,6 +85,7 @@ export function plot(title, hint = "") {
       return label;
     });
     parent.replaceChildren(...labels);
+    return labels;
   };
   const draw = (data) => {
     current = data;
@@ -92,7 +93,12 @@ export function plot(title, hint = "") {
     const vertical = data.axis ?? axis(data.low, data.high, VALUE_TICKS, 0.02);
     const across = (seconds) => (seconds - from) / (to - from);
     const { ticks, step } = timeTicks(from, to, TIME_TICKS);
-    placed(times, ticks.map(timeLabel(step)), "left", ticks.map(across));
+    const room = times.getBoundingClientRect();
+    for (const label of placed(times, ticks.map(timeLabel(step)), "left", ticks.map(across))) {
+      const box = label.getBoundingClientRect();
+      // Half a label would show another time.
+      if (box.left < room.left || box.right > room.right) label.style.visibility = "hidden";
+    }
     placed(values, data.labels ?? tickLabels(vertical.ticks, vertical.step), "bottom", vertical.ticks.map(vertical.place));
     const line = (x1, x2, y1, y2) => s("line", { x1, x2, y1, y2, "vector-effect": "non-scaling-stroke" });
     grid.replaceChildren(
