@@ -38,7 +38,7 @@ R = TypeVar("R")
 F = TypeVar("F")
 
 #: Where kernels live; a module with ``@kernel`` outside these is a mistake.
-KERNEL_ROOMS = ("compiled.py", "families", "policies", "simulation")
+KERNEL_PACKAGES = ("compiled.py", "families", "policies", "simulation")
 #: The lists that number families and formulas: they decide what is compiled.
 _REGISTRIES = {"families/__init__.py", "policies/__init__.py"}
 #: The checks of what users give: family files import them, kernels call none.
@@ -272,6 +272,6 @@ def _writable(folder: Path) -> bool:
 def source_key() -> str:
     """Return a hash of all that decides compiled code: kernels, what they import, and who compiles them."""
     texts = sources().texts
-    rooms = [name for name in texts if name.partition("/")[0] in KERNEL_ROOMS]
-    kernels = [name for name in rooms if name in _REGISTRIES or _IS_KERNEL.search(texts[name])]
+    modules = [name for name in texts if name.partition("/")[0] in KERNEL_PACKAGES]
+    kernels = [name for name in modules if name in _REGISTRIES or _IS_KERNEL.search(texts[name])]
     return sources().hash(kernels, *versions().values(), without={_CHECKS})

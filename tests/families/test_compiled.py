@@ -91,8 +91,8 @@ def test_kernels_live_where_the_cache_key_looks() -> None:
             if isinstance(node, ast.FunctionDef)
             for decorator in node.decorator_list
         ]
-        room = file.relative_to(PACKAGE).parts[0]
-        if any(getattr(d, "id", "") == "kernel" for d in decorators) and room not in compiled.KERNEL_ROOMS:
+        part = file.relative_to(PACKAGE).parts[0]
+        if any(getattr(d, "id", "") == "kernel" for d in decorators) and part not in compiled.KERNEL_PACKAGES:
             strays.append(file)
     assert not strays
 

@@ -285,7 +285,7 @@ def test_what_is_known_before_rewards_is_nobodys_own() -> None:
     first: Any = cb.Kindred(cb.Clusters([2], widths=0.5))
     first.tell(0, 1)
     again: Any = cb.Kindred(cb.Clusters([2], widths=0.5)).fresh_state()
-    assert again.kinship.told.tolist() == [0.0]
+    assert again.kinship.observed.tolist() == [0.0]
     assert again.kinship.due.tolist() == [1.0]
 
 

@@ -59,7 +59,7 @@ def test_thousands_of_small_plans_are_open_only_while_they_are_played(which: int
         assert one.complete
         found[one.plan.seed] = one.result("test").pulls
     assert sorted(found) == list(range(1500))
-    assert most <= chosen.room + 1
+    assert most <= chosen.capacity + 1
     for seed in (0, 1, 700, 1499):
         alone = cb.simulate(cb.Instance([[0.2, 0.5], [0.8]]), "kl-ucb", 20, 2, seed, checkpoints=[5])
         assert np.array_equal(found[seed], alone.pulls)

@@ -58,7 +58,7 @@ class Sums:
     def clusters(self, widths: object = None) -> cb.Clusters:
         return INSTANCE.clusters(widths)
 
-    def told(self) -> Iterator[Any]:
+    def observed(self) -> Iterator[Any]:
         return iter(self._rows)
 
 
@@ -94,8 +94,8 @@ def drawn_tape(columns: int, seed: int = 0) -> NDArray[np.float64]:
 
 def deployed(policy: cb.Policy, history: Any, rounds: int) -> cb.Policy:
     """Return the policy as it is deployed: given the history arm by arm."""
-    online = policy.for_horizon(rounds + sum(pulls for _, pulls, _ in history.told()))
-    for arm, pulls, total in history.told():
+    online = policy.for_horizon(rounds + sum(pulls for _, pulls, _ in history.observed()))
+    for arm, pulls, total in history.observed():
         online.tell(arm, total, pulls=pulls)
     return online
 

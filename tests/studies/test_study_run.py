@@ -333,7 +333,7 @@ def test_stored_and_missing_games_in_turn_are_not_confused(
     for place, path in enumerate(sorted((folder / "runs").rglob("*.parquet"))):
         if place % 2:
             path.unlink()
-    monkeypatch.setattr("clusterbandits.simulation.executors.Remote.room", 1)
+    monkeypatch.setattr("clusterbandits.simulation.executors.Remote.capacity", 1)
     play = StudyCampaign(study, folder, executor=AtOnce())
     for one in play.finished():
         assert np.array_equal(one.result.pulls, whole[one.case.name].pulls), one.case.name

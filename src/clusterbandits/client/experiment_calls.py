@@ -70,7 +70,7 @@ def create_experiment(  # noqa: PLR0913
         groups = known if groups is None else groups
         widths = dict(zip(known, clusters.widths, strict=True)) if widths is None else widths
         family = history.family.spec if family is None else family
-        past = {str(arm): {"pulls": pulls, "total": total} for arm, pulls, total in history.told()}
+        past = {str(arm): {"pulls": pulls, "total": total} for arm, pulls, total in history.observed()}
     if groups is None:
         raise invalid("groups", "create_experiment", "given where there is no history", None)
     body = {

@@ -1,6 +1,6 @@
-"""Reward families: one file each, the same for users and for compiled code.
+"""Reward families: one file per family, shared by the public classes and the compiled kernels.
 
-A new family is one file (copy ``poisson.py``) and its class in ``FAMILIES``, which sets its number.
+To add a family, copy ``poisson.py`` and add the new class to ``FAMILIES``, which sets its number.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = [
     "as_family",
 ]
 
-#: What the package exports from here.
+#: The names that the package exports from this module.
 PUBLIC = tuple(name for name in __all__ if name != "FAMILIES")
-#: Every family by its name.
+#: All families by name.
 FAMILIES: dict[str, type[Family]] = {
     kind.name: kind for kind in (Bernoulli, Gaussian, Poisson, Exponential, NegativeBinomial, Bounded)
 }
@@ -42,14 +42,15 @@ for code, kind in enumerate(FAMILIES.values()):
 
 
 def as_family(spec: Family | str, owner: str = "as_family") -> Family:
-    """Return the family a text names, with its parameters behind a colon.
+    """Return the reward family that a specification names.
 
     Parameters
     ----------
     spec
-        A name in ``FAMILIES``, with parameters as in ``"gaussian:sigma=0.5"``; a family is returned as it is.
+        A name in ``FAMILIES``, with parameters as in ``"gaussian:sigma=0.5"``; a family is returned
+        unchanged.
     owner
-        Who is named in errors.
+        Name of the calling function, for error messages.
 
     Examples
     --------

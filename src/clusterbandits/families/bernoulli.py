@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Bernoulli(Family):
     """Rewards 0 or 1, such as clicks and conversions.
 
-    d(x, y) = x log(x/y) + (1−x) log((1−x)/(1−y)). The same divergence is valid, if not the sharpest,
-    for any rewards between 0 and 1.
+    d(x, y) = x log(x/y) + (1−x) log((1−x)/(1−y)). This divergence is valid for all rewards between 0 and 1,
+    but it is not the tightest where they take other values than 0 and 1.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Bernoulli(Family):
         return (totals >= 0.0) & (totals <= pulls)
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
-        """Draw so many rewards of mean ``mean``, one by one."""
+        """Draw ``count`` rewards of mean ``mean``, one by one."""
         return (rng.random(count) < mean).astype(np.float64)
 
 
@@ -83,7 +83,7 @@ def upper(law: Law, x: float, level: float) -> float:
     rest = 1.0 - x
     y = min(x + math.sqrt(0.5 * level), above(x, level))
     if rest > 0.0:
-        # Beyond the root of the second term alone too, which takes over near 1.
+        # The second term dominates near 1, and its root alone is a bound too.
         y = min(y, x - rest * math.expm1(-1.0 - level / rest))
     for _ in range(MOST_STEPS):
         if y <= x or y >= 1.0:
@@ -115,7 +115,7 @@ def lower(law: Law, x: float, level: float) -> float:
 
 @inner_kernel
 def total(_law: Law, rng: Generator, mean: float, pulls: int) -> float:
-    """Draw the sum of that many rewards: one binomial."""
+    """Draw the sum of ``pulls`` rewards from its binomial distribution."""
     return float(rng.binomial(pulls, mean))
 
 
@@ -127,8 +127,8 @@ def draw_mean(_law: Law, stream: Stream, pulls: float, total: float) -> float:
 
 @kernel
 def log_evidence(_law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
-    """Return the log of a ratio of two Beta integrals."""
-    # Failures are added up by themselves: they may be far fewer than the last digit of the pulls.
+    """Return the log of the ratio of two Beta integrals."""
+    # Failures are summed separately: they may be smaller than the rounding error of the pulls.
     failures, known_failures = pulls - total, known - known_total
     return _log_beta(total + known_total, failures + known_failures) - _log_beta(known_total, known_failures)
 

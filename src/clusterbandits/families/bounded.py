@@ -1,7 +1,8 @@
-"""Any rewards from low to high: Bernoulli's divergence of the scaled means, in the user's units.
+"""Rewards of any distribution on [low, high]: the Bernoulli divergence of the scaled means.
 
-With u = high − low, the mean y has the largest variance (y − low)(high − y) where rewards are low or high
-alone, and the natural parameter of those two points is log((y − low) / (high − y)) / u.
+With u = high − low, rewards of mean y have at most the variance (y − low)(high − y), which they reach if each
+is either low or high. The natural parameter of that two-point distribution is log((y − low) / (high − y)) /
+u.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from clusterbandits.families.stream import Stream
 
 _LARGEST = 1e50
-#: A narrower interval, relative to its ends, would leave too few digits for the rewards inside it.
+#: The least width of the interval relative to its ends: a narrower one leaves too few digits for rewards.
 _NARROWEST = 1e-6
 
 
@@ -36,23 +37,23 @@ class Bounded(Family):
     """Rewards of any distribution from ``low`` to ``high``, such as revenue per visitor or a rating.
 
     d(x, y) = kl((x − low)/u, (y − low)/u), with u = high − low and kl the divergence of Bernoulli rewards. Of
-    all distributions on the interval with the same mean, the one on its two ends is hardest to learn, and
-    this is its divergence: what a policy guarantees for that one holds for every other. Means, widths, totals
+    all distributions on the interval with the same mean, the two-point distribution on its ends is the
+    hardest to learn, and d is its divergence: guarantees for it hold for all others. Means, widths, totals
     and bounds are in the units of the rewards.
 
     Posteriors treat t rewards of total s as S = (s − low t)/u successes in t trials, where S need not be
     whole: Beta(1 + S, 1 + t − S), scaled back. Its tails are exp(−t d(s/t, y)), and Chernoff's inequality
-    bounds the error of the mean of any t rewards on the interval by the same expression, so no reward has to
-    be rounded to an end by chance. Posteriors, like all bounds here, are wider than needed where rewards vary
-    less than low or high alone would.
+    bounds the error of the mean of any t rewards on the interval by the same expression, so rewards need not
+    be rounded at random to an end of the interval. Posteriors, like all bounds here, are wider than necessary
+    if the variance of the rewards is below that of the two-point distribution.
 
-    Simulated rewards of an ``Instance`` with means are low or high; give it distributions, such as
-    ``Empirical``, for other shapes.
+    An ``Instance`` that is given means simulates rewards that are low or high; for other shapes, give it
+    distributions such as ``Empirical``.
 
     Parameters
     ----------
     low, high
-        The least and the largest reward that is possible, not the least and the largest observed.
+        Smallest and largest possible reward, by default 0 and 1; not the smallest and largest observed.
 
     Examples
     --------
@@ -87,29 +88,29 @@ class Bounded(Family):
             object.__setattr__(self, name, value)
 
     def _supports(self, totals: Any, pulls: int) -> Any:
-        room = (rounding(pulls) - 1.0) * pulls * max(abs(self.low), abs(self.high))
-        return (totals >= pulls * self.low - room) & (totals <= pulls * self.high + room)
+        tolerance = (rounding(pulls) - 1.0) * pulls * max(abs(self.low), abs(self.high))
+        return (totals >= pulls * self.low - tolerance) & (totals <= pulls * self.high + tolerance)
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
-        """Draw so many rewards of mean ``mean``, one by one: low or high."""
+        """Draw ``count`` rewards of mean ``mean``, one by one; each is low or high."""
         return np.where(rng.random(count) < _share(self.law, mean), self.high, self.low)
 
 
 @inner_kernel
 def _inside(law: Law, mean: float) -> float:
-    """Return a mean, or the end that rounding, or a reward of 0 that was assumed, took it beyond."""
+    """Return a mean, clipped to [low, high]: rounding or an assumed reward of 0 can move it outside."""
     return min(max(mean, law.lowest), law.highest)
 
 
 @inner_kernel
 def _share(law: Law, mean: float) -> float:
-    """Return how far from low to high a mean is, from 0 to 1."""
+    """Return the position of a mean between low and high, from 0 to 1."""
     return (_inside(law, mean) - law.lowest) / (law.highest - law.lowest)
 
 
 @inner_kernel
 def _mean(law: Law, share: float) -> float:
-    """Return the mean of a share, measured from the nearer end."""
+    """Return the mean at a position from 0 to 1, computed from the nearer end."""
     if share < 0.5:
         return law.lowest + (law.highest - law.lowest) * share
     return law.highest - (law.highest - law.lowest) * (1.0 - share)
@@ -117,13 +118,13 @@ def _mean(law: Law, share: float) -> float:
 
 @inner_kernel
 def _successes(law: Law, pulls: float, total: float) -> float:
-    """Return the successes that a total is worth."""
+    """Return the number of successes that a total is equivalent to."""
     return (total - law.lowest * pulls) / (law.highest - law.lowest)
 
 
 @kernel
 def divergence(law: Law, x: float, y: float, gap: float) -> float:
-    """Return Bernoulli's divergence of the two shares, each measured from its nearer end; gap = y − x."""
+    """Return the Bernoulli divergence of the scaled means, each computed from its nearer end; gap = y − x."""
     p, q, unit = _inside(law, x), _inside(law, y), law.highest - law.lowest
     part = (gap if p == x and q == y else q - p) / unit
     low = relative_entropy((p - law.lowest) / unit, (q - law.lowest) / unit, part)
@@ -132,13 +133,13 @@ def divergence(law: Law, x: float, y: float, gap: float) -> float:
 
 @kernel
 def variance(law: Law, y: float) -> float:
-    """Return (y − low)(high − y), that of rewards which are low or high."""
+    """Return (y − low)(high − y), the variance of the two-point distribution."""
     return (y - law.lowest) * (law.highest - y)
 
 
 @kernel
 def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
-    """Return the difference of the natural parameters of two means, low < x < y; gap = y − x."""
+    """Return the difference of the natural parameters of two means, for low < x < y; gap = y − x."""
     if y >= law.highest or x <= law.lowest:
         return math.inf
     tilt = math.log1p(gap / (law.highest - y)) + math.log1p(gap / (x - law.lowest))
@@ -163,21 +164,21 @@ def lower(law: Law, x: float, level: float) -> float:
 
 @inner_kernel
 def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
-    """Draw the sum of that many rewards, each low or high: one binomial."""
+    """Draw the sum of ``pulls`` rewards, each low or high, from a binomial distribution."""
     many = bernoulli.total(law, rng, _share(law, mean), pulls)
     return pulls * law.lowest + (law.highest - law.lowest) * many
 
 
 @inner_kernel
 def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
-    """Draw a mean from the Beta distribution of its share."""
+    """Draw a mean from the scaled Beta posterior."""
     successes = _successes(law, pulls, total)
     return _mean(law, beta(stream, successes, pulls - successes))
 
 
 @kernel
 def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
-    """Return the log of a ratio of two Beta integrals."""
+    """Return the log of the ratio of two Beta integrals."""
     return bernoulli.log_evidence(
         law, pulls, _successes(law, pulls, total), known, _successes(law, known, known_total)
     )

@@ -1,4 +1,4 @@
-"""What follows from a law for every family alike."""
+"""Functions that are the same for all reward families, given their divergence and variance."""
 
 import math
 
@@ -8,9 +8,9 @@ from clusterbandits.families.law import Law, divergence, natural_gap, unit, vari
 
 @kernel
 def slope(law: Law, x: float, y: float) -> float:
-    """Return ∂d(x, y)/∂y = (y − x) / V(y); at an end of the domain from inside.
+    """Return ∂d(x, y)/∂y = (y − x) / V(y); at an end of the domain, the limit from inside.
 
-    There V is the distance from the end, times the unit.
+    Near an end, V is the distance from the end times the unit.
     """
     spread = variance(law, y)
     if spread > 0.0:
@@ -22,14 +22,14 @@ def slope(law: Law, x: float, y: float) -> float:
 
 @kernel
 def divergence_above(law: Law, x: float, y: float, width: float) -> float:
-    """Return d⁺(x, y − width): d where y − width is above x, else 0, also where it is below the domain."""
+    """Return d⁺(x, y − width): d(x, y − width) if y − width is above x, else 0, even below the domain."""
     gap = remainder(y, x, width)
     return divergence(law, x, y - width, gap) if gap > 0.0 else 0.0
 
 
 @kernel
 def rise(law: Law, x: float, y: float, width: float) -> float:
-    """Return d⁺(x, y) − d⁺(x, y − width) without cancellation, down to the smallest widths.
+    """Return d⁺(x, y) − d⁺(x, y − width), without cancellation even for the smallest widths.
 
     With z = y − width above x, it is d(z, y) + (z − x)(θ(y) − θ(z)): two terms that are never negative.
     """
@@ -43,7 +43,7 @@ def rise(law: Law, x: float, y: float, width: float) -> float:
 
 @kernel
 def remainder(y: float, x: float, width: float) -> float:
-    """Return y − x − width with one rounding, whichever of the three nearly cancel (Knuth's two-sum)."""
+    """Return y − x − width with a single rounding error, even if terms nearly cancel (Knuth's two-sum)."""
     if width == math.inf:
         return -math.inf
     part = y - x

@@ -1,4 +1,4 @@
-"""Waiting times: mean y > 0, variance y²/r, natural parameter −r/y, for the known shape r = weight."""
+"""Exponential and Gamma rewards: mean y > 0, variance y²/r, natural parameter −r/y, shape r = weight."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from clusterbandits.families.law import Law
     from clusterbandits.families.stream import Stream
 
-#: From here on the upper bound of every mean is above LARGEST_MEAN.
+#: At this level and above, the upper bound of every mean is above LARGEST_MEAN.
 _STEEP = 600.0
-#: A total this small, from a tiny shape, would round to 0, which no reward of this family is.
+#: The smallest total: with a tiny shape, smaller ones would round to 0, which is not a possible reward.
 _SMALLEST = 1e-100
 
 
@@ -34,7 +34,7 @@ class Exponential(Family):
     Parameters
     ----------
     shape
-        The known shape of the Gamma distribution; 1 is the exponential distribution.
+        Known shape of the Gamma distribution, by default 1, the exponential distribution.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Exponential(Family):
     scale_family = True
     prior_weight = 1.0
     flat_pulls = -1.0
-    #: Upper roots grow as exp(level), which amplifies the rounding error of the level.
+    #: Upper roots grow like exp(level), which amplifies the rounding error of the level.
     tie = 5e-13
     support = f"a number from {lowest:g} to {LARGEST_MEAN:g}"
 
@@ -85,34 +85,34 @@ def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
 
 @kernel
 def upper(law: Law, x: float, level: float) -> float:
-    """Return the largest y with d(x, y) ≤ level: x/y is the lower root of Poisson's from 1."""
+    """Return the largest y with d(x, y) ≤ level: x/y is the lower root of the Poisson divergence at 1."""
     scaled = level / law.weight
     return x / root_below(1.0, scaled) if scaled < _STEEP else math.inf
 
 
 @kernel
 def lower(law: Law, x: float, level: float) -> float:
-    """Return the smallest y with d(x, y) ≤ level: x/y is the upper root of Poisson's from 1."""
+    """Return the smallest y with d(x, y) ≤ level: x/y is the upper root of the Poisson divergence at 1."""
     return x / root_above(1.0, level / law.weight)
 
 
 @kernel
 def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
-    """Draw the sum of that many rewards: one Gamma."""
+    """Draw the sum of ``pulls`` rewards from its Gamma distribution."""
     return min(max(rng.gamma(pulls * law.weight, mean / law.weight), _SMALLEST), pulls * LARGEST_MEAN)
 
 
 @inner_kernel
 def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
-    """Draw a mean from weight · total / Gamma(weight · pulls + 1)."""
+    """Draw a mean from its posterior, weight · total / Gamma(weight · pulls + 1)."""
     return law.weight * total / gamma(stream, law.weight * pulls + 1.0)
 
 
 @kernel
 def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
-    """Return the log of a ratio of two inverse Gamma integrals."""
-    told = _log_integral(law.weight, pulls + known, total + known_total)
-    return told - _log_integral(law.weight, known, known_total)
+    """Return the log of the ratio of two inverse Gamma integrals."""
+    after = _log_integral(law.weight, pulls + known, total + known_total)
+    return after - _log_integral(law.weight, known, known_total)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Reward families as users see them: vectorised, validated, described; each has a file of its own."""
+"""The public base class of reward families: vectorised and validated methods; one subclass per file."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 DIVERGENCE, DIVERGENCE_ABOVE, SLOPE, RISE, UPPER, LOWER = range(6)
-#: A larger expected count does not fit a 64-bit Poisson draw.
+#: The largest expected count: a larger one can overflow a 64-bit Poisson draw.
 MOST_COUNT = 1e18
-#: A union of types would be made at every call, which takes longer than to use it.
+#: A tuple, because building a union of types in every call takes longer than the check.
 _TRUTH = (bool, np.bool_)
 
 
 @dataclass(frozen=True)
 class Family:
-    r"""A one-parameter exponential family of rewards, written by its mean.
+    r"""A one-parameter exponential family of reward distributions, parametrised by the mean.
 
     Notes
     -----
@@ -42,18 +42,18 @@ class Family:
 
     and everything else follows from it. Methods take numbers or arrays and broadcast; numbers give a
     float, arrays an array.
-    Arguments outside the family's mean domain are refused.
+    Means outside the domain of the family raise ``InvalidInputError``.
     """
 
     name: ClassVar[str]
-    #: The place of the family in the registry, which sets it.
+    #: The index of the family in the registry, set by the registry.
     code: ClassVar[int]
-    #: Whether drawn rewards are whole numbers.
+    #: Whether rewards are whole numbers.
     counts: ClassVar[bool] = False
-    # Of a class, or of an object where they depend on its parameters: hence no fields.
-    #: What one reward may be, in words.
+    # Attributes of the class, or of the object if they depend on its parameters: so they are not fields.
+    #: The possible values of a reward, in words.
     support = ""
-    #: The least and the largest reward; means are between them too.
+    #: The smallest and the largest reward; means lie between them too.
     lowest = 0.0
     highest = math.inf
     #: The traits of ``Law``.
@@ -67,27 +67,27 @@ class Family:
 
     @property
     def law(self) -> Law:
-        """The numbers that compiled code receives in place of this object."""
+        """The numbers that compiled code receives instead of this object."""
         return Law(self.code, self._weight(), self.lowest, self.highest)
 
     @property
     def spec(self) -> str:
-        """The text that makes this family again, as in ``as_family("gaussian:sigma=2.0")``."""
+        """The specification of this family for ``as_family``, such as ``"gaussian:sigma=2.0"``."""
         values = [f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self)]
         return ":".join([self.name, *([",".join(values)] if values else [])])
 
     def _weight(self) -> float:
-        """Return the known parameter, for ``Law.weight``."""
+        """Return the known parameter, the value of ``Law.weight``."""
         return 1.0
 
     @property
     def has_posterior(self) -> bool:
-        """Whether means can be drawn from a posterior: the family's file defines how."""
+        """Whether means can be drawn from a posterior, as the family's file then defines."""
         return hasattr(sys.modules[law.KINDS[self.code].__module__], "draw_mean")
 
     @property
     def low(self) -> float:
-        """The least mean."""
+        """The smallest mean."""
         return max(self.lowest, -LARGEST_MEAN)
 
     @property
@@ -97,7 +97,7 @@ class Family:
 
     @property
     def domain(self) -> str:
-        """What the means may be, in words."""
+        """The possible means, in words."""
         return self._words(self.low, self.high)
 
     @staticmethod
@@ -105,16 +105,16 @@ class Family:
         return f"from {low:.12g} to {high:.12g}"
 
     def contains(self, means: ArrayLike) -> NDArray[np.bool_]:
-        """Tell which values are means this family can have."""
+        """Return for every value whether it is a mean of this family."""
         values = np.asarray(means, dtype=np.float64)
         return np.isfinite(values) & (values >= self.low) & (values <= self.high)
 
     def divergence(self, x: ArrayLike, y: ArrayLike) -> Any:
-        """Return d(x, y), the information per reward of mean x against mean y."""
+        """Return the divergence d(x, y): the information per reward of mean x against mean y."""
         return self._evaluate(DIVERGENCE, x, self._means("y", y))
 
     def divergence_above(self, x: ArrayLike, y: ArrayLike, width: ArrayLike = 0.0) -> Any:
-        """Return d⁺(x, y − width): d where it is above x, else 0, also where it is below the domain."""
+        """Return d⁺(x, y − width): the divergence if y − width is above x, else 0, even below the domain."""
         widths = self._at_least_0("width", width)
         return self._evaluate(DIVERGENCE_ABOVE, x, self._means("y", y), widths)
 
@@ -123,7 +123,7 @@ class Family:
         return self._evaluate(SLOPE, x, self._means("y", y))
 
     def rise(self, x: ArrayLike, y: ArrayLike, width: ArrayLike) -> Any:
-        """Return d⁺(x, y) − d⁺(x, y − width), accurate however small the width."""
+        """Return d⁺(x, y) − d⁺(x, y − width), accurate even for the smallest widths."""
         return self._evaluate(RISE, x, self._means("y", y), self._at_least_0("width", width))
 
     def upper(self, x: ArrayLike, level: ArrayLike) -> Any:
@@ -135,16 +135,16 @@ class Family:
         return self._evaluate(LOWER, x, self._at_least_0("level", level))
 
     def total(self, mean: float, pulls: int, rng: Generator | int) -> float:
-        """Draw the sum of ``pulls`` rewards of mean ``mean`` in one go, exactly in law.
+        """Draw the sum of ``pulls`` rewards of mean ``mean`` in one step, from its exact distribution.
 
         Parameters
         ----------
         mean
-            The mean of one reward.
+            Mean of one reward.
         pulls
-            How many rewards, 10¹⁵ at most.
+            Number of rewards, at most 10¹⁵.
         rng
-            A NumPy generator to draw from, or a seed.
+            NumPy random generator, or a seed for one.
         """
         owner = type(self).__name__
         pulls = whole("pulls", owner, pulls, least=0)
@@ -154,7 +154,7 @@ class Family:
         return law.drawn_total(self.law, random_generator(rng, owner), one, pulls)
 
     def supports(self, total: ArrayLike, pulls: int) -> Any:
-        """Tell whether that many rewards can sum to that total; for an array, to which of its totals."""
+        """Return whether ``pulls`` rewards can sum to a total; for an array, for each of its totals."""
         found = np.asarray(self._supports(np.asarray(total, dtype=np.float64), pulls))
         return found if found.ndim else bool(found)
 
@@ -162,11 +162,11 @@ class Family:
         raise NotImplementedError
 
     def includes(self, other: Family) -> bool:
-        """Tell whether every reward of another family is one that this family could pay."""
+        """Return whether every reward of another family is a possible reward of this family."""
         return self.lowest <= other.lowest and other.highest <= self.highest
 
     def read_total(self, reward: object, pulls: int, owner: str) -> float:
-        """Return the sum of that many rewards as a float, refusing what this family never pays."""
+        """Return the sum of ``pulls`` rewards as a float; refuse a sum that is impossible in this family."""
         number = float(reward) if isinstance(reward, _TRUTH) else as_float(reward)
         if not (math.isfinite(number) and self._supports(number, pulls)):
             allowed = self.support if pulls == 1 else f"a sum of {pulls} rewards, each {self.support}"
@@ -174,7 +174,7 @@ class Family:
         return number
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
-        """Draw so many rewards of mean ``mean``, one by one."""
+        """Draw ``count`` rewards of mean ``mean``, one by one."""
         rewards = np.empty(count)
         law.draw_each(self.law, rng, mean, rewards)
         return rewards
@@ -199,7 +199,7 @@ class Family:
 
 @dataclass(frozen=True)
 class CountFamily(Family):
-    """A family of counts without an upper limit."""
+    """Base class of families of counts without an upper limit."""
 
     counts = True
     support = "a whole number of at least 0"
@@ -209,12 +209,12 @@ class CountFamily(Family):
         return (totals >= 0.0) & (totals <= largest) & (totals == np.floor(totals))
 
     def includes(self, other: Family) -> bool:
-        """Tell whether every reward of another family is a count."""
+        """Return whether all rewards of another family are counts."""
         return other.counts and super().includes(other)
 
 
 def rounding(pulls: int) -> float:
-    """Return the factor by which a sum of so many floats may be off."""
+    """Return the largest relative rounding error of a sum of ``pulls`` floats."""
     return 1.0 if pulls == 1 else 1.0 + 1e-9
 
 
@@ -223,7 +223,7 @@ def _worst(values: Floats, good: NDArray[np.bool_]) -> float:
 
 
 def _evaluate(quantity: int, of: Law, x: ArrayLike, y: ArrayLike, width: ArrayLike = 0.0) -> Floats:
-    """Evaluate one quantity on broadcast arrays; ``y`` is the level for the two roots."""
+    """Evaluate one quantity on broadcast arrays; for the two roots, ``y`` is the level."""
     arrays = np.broadcast_arrays(*(np.asarray(part, dtype=np.float64) for part in (x, y, width)))
     flat = [np.array(part, dtype=np.float64).reshape(-1) for part in arrays]
     result = np.empty(flat[0].size)

@@ -1,4 +1,4 @@
-"""Normal rewards of known variance 1/weight: mean y anywhere, natural parameter y · weight."""
+"""Normal rewards of known variance 1/weight: any mean y, natural parameter y · weight."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Gaussian(Family):
     Parameters
     ----------
     sigma
-        The standard deviation of a reward.
+        Standard deviation of a reward, by default 1.
 
     Examples
     --------
@@ -53,19 +53,19 @@ class Gaussian(Family):
         return abs(totals) <= pulls * rounding(pulls) * LARGEST_MEAN
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:
-        """Draw so many rewards of mean ``mean``, one by one."""
+        """Draw ``count`` rewards of mean ``mean``, one by one."""
         return rng.normal(mean, self.sigma, count)
 
 
 @kernel
 def divergence(law: Law, _x: float, _y: float, gap: float) -> float:
-    """Return gap² · weight / 2, for gap = y − x."""
+    """Return gap² · weight / 2, with gap = y − x."""
     return 0.5 * (gap * law.weight) * gap
 
 
 @kernel
 def variance(law: Law, _y: float) -> float:
-    """Return 1/weight, whatever the mean."""
+    """Return 1/weight, which does not depend on the mean."""
     return 1.0 / law.weight
 
 
@@ -89,7 +89,7 @@ def lower(law: Law, x: float, level: float) -> float:
 
 @kernel
 def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
-    """Draw the sum of that many rewards: one normal."""
+    """Draw the sum of ``pulls`` rewards from its normal distribution."""
     return rng.normal(pulls * mean, math.sqrt(pulls / law.weight))
 
 
@@ -101,6 +101,6 @@ def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
 
 @kernel
 def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
-    """Return the log of a normal density, that of the mean of the pulls."""
+    """Return the log of the normal density of the empirical mean."""
     both, apart = pulls + known, total / pulls - known_total / known
     return 0.5 * math.log(known / both) - 0.5 * law.weight * pulls * known / both * apart * apart

@@ -1,4 +1,4 @@
-"""The reward distribution as kernels see it: numbers, so that one compilation serves all families.
+"""The reward family as kernels receive it: plain numbers, so that one compilation serves all families.
 
 Each family is an exponential family with divergence d(x, y) = ∫ₓʸ (u − x)/V(u) du, where V is the variance as
 a function of the mean. Its file defines the six functions below, with the same names and arguments.
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Law(NamedTuple):
-    """A reward distribution: the number of its family and what differs inside it.
+    """A reward family as numbers: the index of the family, and its parameters.
 
-    All other traits follow from the number.
+    All other traits follow from the index.
     """
 
-    #: The place of the family in ``KINDS``; only this file uses it.
+    #: The index of the family in ``KINDS``; only this file uses it.
     code: int
-    #: The known parameter: 1/σ² of Gaussian rewards, the shape of Exponential and negative binomial ones.
+    #: The known parameter: 1/σ² for Gaussian rewards, the shape for Gamma and negative binomial rewards.
     weight: float
-    #: The least reward, and the least mean.
+    #: The smallest reward, which is also the smallest mean.
     lowest: float
-    #: The largest reward, and the largest mean; ∞ where rewards have no upper limit.
+    #: The largest reward, which is also the largest mean; ∞ if rewards have no upper limit.
     highest: float
 
     @property
@@ -41,7 +41,7 @@ class Law(NamedTuple):
 
     @property
     def scale_family(self) -> bool:
-        """Whether the mean is a scale: V(y) = y²/weight, and d(x, y) depends on x/y alone."""
+        """Whether the mean is a scale parameter: V(y) = y²/weight, and d(x, y) depends only on x/y."""
         return KINDS[self.code].scale_family
 
     @property
@@ -51,37 +51,37 @@ class Law(NamedTuple):
 
     @property
     def prior_weight(self) -> float:
-        """The prior counts as prior_weight / weight pulls with reward 0; 0 is the flat prior."""
+        """The prior is equivalent to prior_weight / weight pulls with reward 0; 0 is the flat prior."""
         return KINDS[self.code].prior_weight
 
     @property
     def flat_pulls(self) -> float:
-        """The flat prior is conjugate, and worth flat_pulls / weight pulls."""
+        """The flat prior is conjugate, and equivalent to flat_pulls / weight pulls."""
         return KINDS[self.code].flat_pulls
 
     @property
     def flat_total(self) -> float:
-        """The total of the pulls that the flat prior is worth, where rewards have no upper limit."""
+        """The total of the pulls that the flat prior is equivalent to, if rewards have no upper limit."""
         return KINDS[self.code].flat_total
 
     @property
     def tie(self) -> float:
-        """Scores in the unit of rewards that differ by less, relative to the largest, are tied.
+        """The relative difference below which two scores in the unit of rewards are tied.
 
-        It is above their rounding error, and far below the effect of one reward.
+        It exceeds their rounding error, and is far below the effect of one reward.
         """
         return KINDS[self.code].tie
 
 
-#: The families in the order of registration.
+#: The families in registration order.
 KINDS: list[type[Family]] = []
 TRAITS = tuple(name for name, value in vars(Law).items() if isinstance(value, property))
-# As fields they would be passed at every call: kernels took a sixth longer to compile.
+# Constants instead of fields, which would be passed in every call: kernels compile a sixth faster.
 constants(Law, TRAITS, KINDS)
 
 
 def of_family(name: str, law: Law, *given: Any) -> Any:
-    """Call the function of that name in the file of the law's family."""
+    """Call the function ``name`` of the law's family, defined in the file of that family."""
     return getattr(sys.modules[KINDS[law.code].__module__], name)(law, *given)
 
 
@@ -90,7 +90,7 @@ switch(of_family, KINDS)
 
 @inner_kernel
 def unit(law: Law) -> float:
-    """Return how far apart the least and the largest reward are, 1 where there is no largest one."""
+    """Return the largest minus the smallest reward, or 1 if rewards have no upper limit."""
     return law.highest - law.lowest if law.highest < math.inf else 1.0
 
 
@@ -108,14 +108,14 @@ def variance(law: Law, y: float) -> float:
 
 @separate_kernel
 def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
-    """Return θ(y) − θ(x) for the natural parameter θ and x < y, however near or far; ``gap`` is y − x."""
+    """Return θ(y) − θ(x) for the natural parameter θ and x < y, accurate at any distance; gap = y − x."""
     return float(of_family("natural_gap", law, x, y, gap))
 
 
 @separate_kernel
 def upper(law: Law, x: float, level: float) -> float:
-    """Return sup{q : d(x, q) ≤ level} for level ≥ 0, the end of the domain at most."""
-    # Rounding may have lifted x itself above the end.
+    """Return sup{q : d(x, q) ≤ level} for level ≥ 0, at most the end of the domain."""
+    # Rounding can move x itself above the end.
     return min(float(of_family("upper", law, x, level)), max(x, LARGEST_MEAN))
 
 
@@ -127,18 +127,18 @@ def lower(law: Law, x: float, level: float) -> float:
 
 @inner_kernel
 def total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
-    """Draw the sum of that many rewards of one arm in one go."""
+    """Draw the sum of ``pulls`` rewards of one arm in one step."""
     return float(of_family("total", law, rng, mean, pulls)) if pulls > 0 else 0.0
 
 
 @allocating_kernel
 def drawn_total(law: Law, rng: np.random.Generator, mean: float, pulls: int) -> float:
-    """Return ``total`` for callers outside kernels: it gives the generator back, which kernels would keep."""
+    """Call ``total`` from outside kernels: unlike a kernel, it releases its reference to the generator."""
     return total(law, rng, mean, pulls)
 
 
 @allocating_kernel
 def draw_each(law: Law, rng: np.random.Generator, mean: float, rewards: Any) -> None:
-    """Fill an array with rewards of one arm, drawn one by one."""
+    """Fill an array with rewards of one arm that are drawn one by one."""
     for i in range(rewards.size):
         rewards[i] = total(law, rng, mean, 1)

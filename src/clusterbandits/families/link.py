@@ -1,7 +1,7 @@
-"""A scale without ends for means, on which differences between arms are alike wherever the arms stand.
+"""The link function: an unbounded scale for means, on which differences between arms are comparable.
 
-It is the logit of a mean between two ends, the log of one above an end, and the mean in standard deviations
-of a reward where there is no end.
+It is the logit of means that have a lower and an upper limit, the log of means that have a lower limit only,
+and the mean divided by the standard deviation of a reward if there is no limit.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from clusterbandits.families.law import variance
 if TYPE_CHECKING:
     from clusterbandits.families.law import Law
 
-#: Logits and logs beyond these have no mean of their own among floats, or none that squares.
+#: The largest logit and log whose mean, and the square of it, floats can represent.
 _LARGEST_LOGIT, _LARGEST_LOG = 33.0, 230.0
-#: Means keep so far from the ends of their domain, relative to the ends, that rounding does not reach them.
-_ROOM = 16 * 2.0**-52
+#: The relative distance that means keep from the ends of their domain, so that rounding does not reach the
+#: ends.
+_MARGIN = 16 * 2.0**-52
 
 
 @kernel
 def link(law: Law, mean: float) -> float:
-    """Return where a mean, not an end of the domain, stands on the scale."""
+    """Return the position of a mean on the scale; the mean must not be an end of the domain."""
     if law.highest < math.inf:
         return math.log((mean - law.lowest) / (law.highest - mean))
     if law.lowest > -math.inf:
@@ -33,11 +34,11 @@ def link(law: Law, mean: float) -> float:
 
 @kernel
 def mean_at(law: Law, place: float) -> float:
-    """Return the mean that stands there on the scale."""
+    """Return the mean at a position on the scale."""
     if law.highest < math.inf:
         odds, wide = math.exp(min(max(place, -_LARGEST_LOGIT), _LARGEST_LOGIT)), law.highest - law.lowest
-        room = _ROOM * max(abs(law.lowest), abs(law.highest))
-        return min(max(law.lowest + wide * odds / (1.0 + odds), law.lowest + room), law.highest - room)
+        margin = _MARGIN * max(abs(law.lowest), abs(law.highest))
+        return min(max(law.lowest + wide * odds / (1.0 + odds), law.lowest + margin), law.highest - margin)
     if law.lowest > -math.inf:
         return law.lowest + math.exp(min(max(place, -_LARGEST_LOG), _LARGEST_LOG))
     return place / math.sqrt(law.weight)
@@ -55,6 +56,6 @@ def link_slope(law: Law, mean: float) -> float:
 
 @kernel
 def pulls_worth(law: Law, mean: float, precision: float) -> float:
-    """Return how many pulls are worth knowing a mean with this precision, 1/variance, on the scale."""
+    """Return the number of pulls equivalent to a given precision (1/variance) of the mean on the scale."""
     steep = link_slope(law, mean)
     return variance(law, mean) * steep * steep * precision

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clusterbandits.families.law import Law
     from clusterbandits.families.stream import Stream
 
-#: From here on Stirling's series is exact to the last digit.
+#: From this value on, Stirling's series is exact to the last digit.
 _STIRLING = 25.0
 
 
@@ -37,7 +37,7 @@ class NegativeBinomial(CountFamily):
     Parameters
     ----------
     shape
-        The known shape, also called the dispersion parameter; 1 is the geometric distribution.
+        Known shape (dispersion parameter), by default 1, the geometric distribution.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class NegativeBinomial(CountFamily):
     prior_weight = 1.0
     flat_pulls = -1.0
     flat_total = 1.0
-    #: Upper roots grow as exp(level), which amplifies the rounding error of the level.
+    #: Upper roots grow like exp(level), which amplifies the rounding error of the level.
     tie = 3e-13
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ def natural_gap(law: Law, x: float, y: float, gap: float) -> float:
 
 @kernel
 def upper(law: Law, x: float, level: float) -> float:
-    """Return the largest y with d(x, y) ≤ level, from the root q of kl, or from 1 − q where y is above r."""
+    """Return the largest y with d(x, y) ≤ level, from the root q of kl, or from 1 − q if y is above r."""
     r = law.weight
     if level == 0.0:
         return x
@@ -97,7 +97,7 @@ def upper(law: Law, x: float, level: float) -> float:
 
 @kernel
 def lower(law: Law, x: float, level: float) -> float:
-    """Return the smallest y with d(x, y) ≤ level, from the root q of kl, or from 1 − q where y is above r."""
+    """Return the smallest y with d(x, y) ≤ level, from the root q of kl, or from 1 − q if y is above r."""
     r = law.weight
     if level == 0.0:
         return x
@@ -110,28 +110,28 @@ def lower(law: Law, x: float, level: float) -> float:
 
 @kernel
 def total(law: Law, rng: Generator, mean: float, pulls: int) -> float:
-    """Draw the sum of that many rewards: one Poisson, whose mean is one Gamma."""
+    """Draw the sum of ``pulls`` rewards: a Poisson draw whose mean is a Gamma draw."""
     rate = exponential.total(law, rng, mean, pulls)
-    # A rare draw of a small shape exceeds 64 bits, where the Poisson part is too small to matter.
+    # With a small shape, a rare draw exceeds 64 bits; its Poisson noise is then negligible.
     return poisson.total(law, rng, rate, 1) if rate <= MOST_COUNT else float(math.floor(rate))
 
 
 @inner_kernel
 def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
-    """Draw a mean: over r it is a ratio of two Gammas, of total and of r · pulls + 1."""
+    """Draw a mean: divided by r, it is a ratio of two Gamma draws of shapes total and r · pulls + 1."""
     return law.weight * gamma(stream, total) / gamma(stream, law.weight * pulls + 1.0)
 
 
 @kernel
 def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
-    """Return the log of a ratio of two Beta integrals."""
-    told = _log_integral(law.weight * (pulls + known) + 1.0, total + known_total)
-    return told - _log_integral(law.weight * known + 1.0, known_total)
+    """Return the log of the ratio of two Beta integrals."""
+    after = _log_integral(law.weight * (pulls + known) + 1.0, total + known_total)
+    return after - _log_integral(law.weight * known + 1.0, known_total)
 
 
 @kernel
 def _log_integral(failures: float, successes: float) -> float:
-    """Return the log of B(successes, failures), also where failures are many and nearly cancel."""
+    """Return log B(successes, failures), without cancellation even for many failures."""
     both = failures + successes
     if failures < _STIRLING:
         return math.lgamma(successes) + math.lgamma(failures) - math.lgamma(both)

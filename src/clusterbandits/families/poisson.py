@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Poisson(CountFamily):
-    """Counts, such as units sold in a day.
+    """Counts, such as units sold per day.
 
     d(x, y) = y − x + x log(x/y).
 
@@ -66,19 +66,19 @@ def lower(_law: Law, x: float, level: float) -> float:
 
 @allocating_kernel
 def total(_law: Law, rng: Generator, mean: float, pulls: int) -> float:
-    """Draw the sum of that many rewards: one Poisson."""
+    """Draw the sum of ``pulls`` rewards from its Poisson distribution."""
     return float(rng.poisson(pulls * mean))
 
 
 @inner_kernel
 def draw_mean(_law: Law, stream: Stream, pulls: float, total: float) -> float:
-    """Draw a mean from Gamma(total) / pulls."""
+    """Draw a mean from its posterior, Gamma(total) / pulls."""
     return gamma(stream, total) / pulls
 
 
 @kernel
 def log_evidence(_law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
-    """Return the log of a ratio of two Gamma integrals."""
+    """Return the log of the ratio of two Gamma integrals."""
     return _log_integral(pulls + known, total + known_total) - _log_integral(known, known_total)
 
 

@@ -1,11 +1,11 @@
-"""What is known of a mean, for families whose file defines ``draw_mean`` and ``log_evidence``.
+"""Posteriors of means, for families whose file defines ``draw_mean`` and ``log_evidence``.
 
-Knowledge is conjugate: it is worth so many pulls with that total, what was known beforehand included, and
-its mean is total / pulls. Rewards add to both numbers. The flat prior is worth ``flat_pulls`` / weight pulls
-with a total of ``flat_total``, or for bounded rewards one of either end; where the likelihood of one pull
-cannot be normalised, it is only nearly flat.
-As a function of the mean u such a density is exp(−t d(mode, u)), up to a factor, where with a flat prior t
-is the number of pulls, and prior_weight / weight more with reward 0.
+Posteriors are conjugate: each is equivalent to a number of pulls and their total, the prior included, and its
+mean is total / pulls. Rewards add to both numbers. The flat prior is equivalent to ``flat_pulls`` / weight
+pulls with a total of ``flat_total``, or, for bounded rewards, to one reward at each end; if the likelihood of
+one pull cannot be normalised, it is only nearly flat.
+As a function of the mean u, the density is proportional to exp(−t d(mode, u)). With a flat prior, t is the
+number of pulls plus prior_weight / weight pulls with reward 0.
 """
 
 import math
@@ -18,12 +18,12 @@ from clusterbandits.families.stream import Stream
 
 @inner_kernel
 def strength(law: Law, pulls: float) -> float:
-    """Return t such that the posterior after so many pulls is exp(−t d(mode, u)), up to a factor."""
+    """Return t such that the posterior after ``pulls`` pulls is proportional to exp(−t d(mode, u))."""
     return pulls + law.prior_weight / law.weight
 
 
 class Density(NamedTuple):
-    """A posterior exp(−t d(mode, u)), up to a factor, with force t."""
+    """A posterior density proportional to exp(−t d(mode, u)), with t in ``force``."""
 
     law: Law
     force: float
@@ -32,37 +32,37 @@ class Density(NamedTuple):
 
 @inner_kernel
 def log_density(of: Density, u: float) -> float:
-    """Return −t d(mode, u), the log of the density over its largest."""
+    """Return −t d(mode, u), the log of the density relative to its maximum."""
     return -of.force * divergence(of.law, of.mode, u, u - of.mode)
 
 
 @inner_kernel
 def draw_mean(law: Law, stream: Stream, pulls: float, total: float) -> float:
-    """Draw a mean from knowledge worth so many pulls with that total."""
+    """Draw a mean from the posterior equivalent to ``pulls`` pulls of total ``total``."""
     return float(of_family("draw_mean", law, stream, pulls, total))
 
 
 @inner_kernel
 def flat_total(law: Law) -> float:
-    """Return the total of the pulls that the flat prior is worth."""
+    """Return the total of the pulls that the flat prior is equivalent to."""
     return law.lowest + law.highest if law.highest < math.inf else law.flat_total
 
 
 def flat_prior(law: Law) -> tuple[float, float]:
-    """Return the pulls that the flat prior is worth, and their total."""
+    """Return the number of pulls that the flat prior is equivalent to, and their total."""
     return law.flat_pulls / law.weight, flat_total(law)
 
 
 @inner_kernel
 def draw_flat(law: Law, stream: Stream, pulls: float, total: float) -> float:
-    """Draw a mean after so many pulls with that total; beforehand nothing was known."""
+    """Draw a mean from the posterior after ``pulls`` pulls of total ``total``, given a flat prior."""
     return draw_mean(law, stream, pulls + law.flat_pulls / law.weight, total + flat_total(law))
 
 
 @separate_kernel
 def log_evidence(law: Law, pulls: float, total: float, known: float, known_total: float) -> float:
-    """Return the log-likelihood of pulls with that total, given knowledge worth so many others.
+    """Return the log-likelihood of pulls and their total, given a prior equivalent to ``known`` pulls.
 
-    Terms that do not depend on what was known are left out.
+    Terms that do not depend on the prior are omitted.
     """
     return float(of_family("log_evidence", law, pulls, total, known, known_total))

@@ -1,22 +1,21 @@
-"""Poisson relative entropy and its roots, to a few units in the last place everywhere.
+"""The relative entropy of Poisson distributions and its roots, accurate to a few units in the last place.
 
-Most families are made of it, and each would lose all its digits near x = y if its
-textbook formula were evaluated as it stands.
+The divergences of most families are built from it. Their textbook formulas lose all digits near x = y.
 """
 
 import math
 
 from clusterbandits.compiled import kernel
 
-#: Newton's method needs about five; this only bounds the loop.
+#: Upper limit of Newton steps; about five are needed.
 MOST_STEPS = 100
 
 
 @kernel
 def relative_entropy(x: float, y: float, gap: float) -> float:
-    """Return y − x + x log(x/y) for x, y ≥ 0: 0 where x = y, y where x = 0, ∞ where only y is 0.
+    """Return y − x + x log(x/y) for x, y ≥ 0: 0 if x = y, y if x = 0, ∞ if only y is 0.
 
-    ``gap`` is y − x, for callers who know it better than x and y can tell. Near x = y the result is
+    ``gap`` is y − x, which callers may know more precisely than x and y. Near x = y the result is
     x (u − log(1+u)) with u = gap/x, summed as a series without cancellation.
     """
     if gap == 0.0:
@@ -48,7 +47,7 @@ def _excess_over_log(u: float) -> float:
 def root_above(x: float, level: float) -> float:
     """Return the y ≥ x whose relative entropy from x is ``level``.
 
-    The entropy is convex in y, so Newton's steps from above the root never pass it.
+    The entropy is convex in y, so Newton steps that start above the root never overshoot it.
     """
     if x == 0.0 or level == math.inf:
         return level
@@ -65,7 +64,7 @@ def root_above(x: float, level: float) -> float:
 
 @kernel
 def root_below(x: float, level: float) -> float:
-    """Return the y ≤ x whose relative entropy from x is ``level``, 0 where that is below all floats."""
+    """Return the y ≤ x whose relative entropy from x is ``level``, or 0 if it is below all floats."""
     if x == 0.0 or level == math.inf:
         return 0.0
     y = below(x, level)
@@ -89,7 +88,7 @@ def above(x: float, level: float) -> float:
 
 @kernel
 def below(x: float, level: float) -> float:
-    """Return a point at or below ``root_below``, from the entropy's first and second order bounds."""
+    """Return a point at or below ``root_below``, from first- and second-order bounds on the entropy."""
     if x == 0.0:
         return 0.0
     return max(x - math.sqrt(2.0 * x) * math.sqrt(level), x * math.exp(-1.0 - level / x))

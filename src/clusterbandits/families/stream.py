@@ -1,7 +1,7 @@
-"""The random numbers of policies: a generator that is four numbers in an array, and is saved with it.
+"""The random number generator of policies: its state is an array of four numbers, which is saved with them.
 
-It is SFC64 (Doty-Humphrey, PractRand, 2014), and gives the same numbers as NumPy's ``SFC64``. A generator of
-NumPy's would be unpacked at every call from Python, which takes a hundred times longer than to draw.
+It is SFC64 (Doty-Humphrey, PractRand, 2014) and returns the same numbers as NumPy's ``SFC64``. A NumPy
+generator would be unpacked in every call from Python, which takes a hundred times longer than a draw.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Stream = NDArray[np.uint64]
 
 _MASK = 2**64 - 1
 _UNIT = 2.0**-53
-#: Numbers that are thrown away after seeding.
+#: The number of draws discarded after seeding.
 _MIXING = 12
-#: Leva's ellipses: inside the inner one a pair is taken, outside the outer one refused, both without a log.
+#: Leva's ellipses: a pair inside the inner one is accepted, outside the outer one rejected, without a log.
 _CENTRE_U, _CENTRE_V, _A, _B, _INNER, _OUTER = 0.449871, -0.386595, 0.196, 0.25472, 0.27597, 0.27846
 _WIDEST = 1.7156
 _SMALLEST = 1e-300
@@ -71,7 +71,7 @@ def _pick_high_bits(_bits: Any) -> Callable[..., Any]:
 
 @kernel
 def restart(stream: Stream, seed: int) -> None:
-    """Start a stream from a whole number, as SFC64 is seeded: what is drawn is always the same."""
+    """Seed a stream with a whole number; the same seed gives the same draws."""
     for place in range(3):
         stream[place] = seed
     stream[3] = 1
@@ -81,13 +81,13 @@ def restart(stream: Stream, seed: int) -> None:
 
 @kernel
 def uniform(stream: Stream) -> float:
-    """Draw from [0, 1), evenly."""
+    """Draw from the uniform distribution on [0, 1)."""
     return float(_high_bits(following(stream)) * _UNIT)
 
 
 @kernel
 def normal(stream: Stream) -> float:
-    """Draw from the standard normal distribution, by Leva's ratio of uniforms."""
+    """Draw from the standard normal distribution by Leva's ratio of uniforms."""
     while True:
         u, v = 1.0 - uniform(stream), _WIDEST * (uniform(stream) - 0.5)
         x, y = u - _CENTRE_U, abs(v) - _CENTRE_V
@@ -98,7 +98,7 @@ def normal(stream: Stream) -> float:
 
 @separate_kernel
 def gamma(stream: Stream, shape: float) -> float:
-    """Draw from the Gamma distribution of scale 1, by the method of Marsaglia and Tsang; NaN for NaN."""
+    """Draw from the Gamma distribution of scale 1 by the method of Marsaglia and Tsang; NaN for NaN."""
     if math.isnan(shape):
         return shape
     raised = shape if shape >= 1.0 else shape + 1.0
@@ -121,6 +121,6 @@ def gamma(stream: Stream, shape: float) -> float:
 
 @inner_kernel
 def beta(stream: Stream, a: float, b: float) -> float:
-    """Draw from the Beta distribution, as a ratio of Gammas."""
+    """Draw from the Beta distribution as a ratio of Gamma draws."""
     x = gamma(stream, a)
     return x / (x + gamma(stream, b))

@@ -1,12 +1,12 @@
-"""The policies: one file per policy, with its algorithm inside.
+"""The policies: one file per policy, which contains its algorithm.
 
-One line here registers a policy: the registry, the package's exports, the table in the documentation and the
-style of its curves follow from it.
+One import in this file registers a policy: the registry, the exports of the package, the table in the
+documentation and the line style of its curves follow from it.
 """
 
 import inspect
 
-# The order is that of tables: classical policies, those for clusters, those of this project.
+# Tables list policies in this order: classical ones, those for clusters, those of this project.
 # isort: off
 from clusterbandits.policies.ucb1 import UCB1 as UCB1
 from clusterbandits.policies.moss import MOSS as MOSS
@@ -45,5 +45,5 @@ POLICIES: dict[str, type[Policy]] = {
     if isinstance(kind, type) and issubclass(kind, Policy) and "name" in vars(kind)
 }
 
-#: What the package exports from here.
+#: The names that the package exports from this module.
 PUBLIC = tuple(name for name, thing in globals().items() if name[0] != "_" and not inspect.ismodule(thing))

@@ -1,4 +1,4 @@
-"""Width alarms for users: one warning per cluster, a list to read, and a record that is saved."""
+"""Width alarms in online use: one warning per cluster, a list of alarms, and a record that is saved."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ _FIELDS = ["cluster", "round", "width", "evidence", "needed"]
 
 @dataclass(frozen=True)
 class WidthAlarm:
-    """The data of one cluster contradict its declared width."""
+    """An alarm: the rewards of a cluster contradict its declared width."""
 
     cluster: Label
-    #: The round before which it was noticed.
+    #: The round before which the alarm was raised.
     round: int
-    #: The width that was declared.
+    #: The declared width.
     width: float
-    #: Λ, how far the data are from all means that the width allows.
+    #: Λ, the distance of the data from all means that the width allows.
     evidence: float
-    #: What Λ reaches with a chance of the alarm's level at most, ever, where all widths are true.
+    #: The threshold of Λ: if all widths are true, Λ ever reaches it with at most the probability
+    #: ``alarm_level``.
     needed: float
 
     def __str__(self) -> str:
@@ -46,7 +47,7 @@ class WidthAlarm:
 
 
 class Watchful:
-    """The part of a learner that watches its widths."""
+    """The part of a policy that checks its declared widths."""
 
     clusters: Clusters
     settings: dict[str, Any]
@@ -54,11 +55,11 @@ class Watchful:
     _kernels: Kernels
     _next_round: int
     _lock: AbstractContextManager[Any]
-    #: The next round to look in, infinite where nothing is watched.
+    #: The round of the next check; infinite if no width is watched.
     _look: float
 
     def alarms(self) -> tuple[WidthAlarm, ...]:
-        """Return the clusters whose data contradict their declared widths, in the order they were noticed.
+        """Return the alarms: clusters whose rewards contradict their declared widths, earliest first.
 
         Examples
         --------
@@ -85,14 +86,14 @@ class Watchful:
         self._look = look if look < FOREVER else math.inf
 
     def _watch(self) -> list[str]:
-        """Check the widths; return one sentence for each new alarm."""
+        """Check the widths; return one message per new alarm."""
         known = {one.cluster for one in self.alarms()}
         self._look = int(self._kernels.watch(self._live, self._next_round))
         done = " The width is now ignored." if self.settings["alarm"] == "widen" else ""
         return [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
 
     def _watch_earlier(self) -> None:
-        """Move the next check and the dates of alarms as if cancelled rounds had never been asked for."""
+        """Move the next check and the rounds of alarms as if the cancelled rounds had not been asked for."""
         alarm = getattr(self._live, "alarm", None)
         if alarm is not None:
             np.minimum(alarm.fired, self._next_round, out=alarm.fired)
@@ -100,12 +101,12 @@ class Watchful:
                 alarm.look[0] = self._look = min(self._look, _look_after(self._next_round))
 
     def _watched(self) -> dict[str, Any]:
-        """Return what was noticed, as plain data."""
+        """Return the alarms as plain data."""
         look = self._look if self._look < math.inf else None
         return {"look": look, "alarms": [asdict(one) for one in self.alarms()]}
 
     def _check_watched(self, data: object, owner: str) -> None:
-        """Refuse what ``_watched`` cannot have returned."""
+        """Refuse data that ``_watched`` cannot have returned."""
         check_keys(["look", "alarms"], owner, data)
         watched: Any = data
         if not is_list(watched["alarms"]):
@@ -117,7 +118,7 @@ class Watchful:
         for one in watched["alarms"]:
             check_keys(_FIELDS, owner, one)
             self._check_alarm(one, declared, owner)
-            # No cluster has two.
+            # A cluster has at most one alarm.
             del declared[one["cluster"]]
         if (watched["look"] is None) != (self._look == math.inf):
             allowed = "null" if self._look == math.inf else "the round of the next check"
@@ -142,7 +143,7 @@ class Watchful:
             raise invalid("evidence", owner, f"at least the {needed:g} needed", one["evidence"])
 
     def _restore_watched(self, data: dict[str, Any]) -> None:
-        """Take up what ``_watched`` returned; alarms of clusters that are gone are forgotten."""
+        """Restore the alarms that ``_watched`` returned, except those of clusters that no longer exist."""
         alarm: Any = getattr(self._live, "alarm", None)
         if alarm is None:
             return
@@ -158,11 +159,11 @@ class Watchful:
             alarm.look[0] = self._look = int(data["look"])
 
     def _widen(self, c: int) -> None:
-        """Ignore the width of a cluster from now on."""
+        """Ignore the width of a cluster from the next round on."""
         state: Any = self._live
         state.widths[c] = math.inf
 
 
 def _look_after(n: int) -> int:
-    """Return the first round of the schedule after n."""
+    """Return the first scheduled round after n."""
     return plain(look_after)(n, 1)

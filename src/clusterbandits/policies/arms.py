@@ -1,4 +1,4 @@
-"""Arms and clusters as arrays for kernels: layout, empirical leader, and the arm that wins a tie."""
+"""Arms and clusters as arrays for kernels: cluster layout, empirical leader and tie-breaking."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: [arm]: whether something is true of it.
+#: [arm]: a condition.
 Mask = NDArray[np.bool_]
 
 NOBODY = -1
-#: Pure numbers this close, relative to the best, are tied; ``law.tie`` is for scores in the unit of rewards.
+#: The relative difference below which dimensionless scores are tied; for scores in the unit of rewards,
+#: ``law.tie``.
 TIE = 1e-13
-#: Scores further apart than this many ties certainly differ.
+#: Scores that differ by more than this multiple of a tie are different.
 APART = 10.0
 
 
 class Layout(NamedTuple):
-    """The cluster of every arm; the arms of cluster c are order[start[c] : start[c + 1]]."""
+    """The cluster of each arm; the arms of cluster c are order[start[c] : start[c + 1]]."""
 
     cluster: Ints
     order: Ints
@@ -36,7 +37,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(members: Sequence[Sequence[int]]) -> Layout:
-    """Return the arrays of a partition. Types are exact, so that kernels are compiled once."""
+    """Return the arrays of a partition, with exact types so that kernels are compiled only once."""
     order = np.concatenate([np.asarray(part, dtype=np.int64) for part in members])
     sizes = [len(part) for part in members]
     cluster = np.empty(order.size, dtype=np.int64)
@@ -45,18 +46,18 @@ def layout_of(members: Sequence[Sequence[int]]) -> Layout:
 
 
 def members_of(clusters: Any) -> list[list[int]]:
-    """Return the arms of every cluster by number."""
+    """Return the numbers of the arms of each cluster."""
     return [part.tolist() for part in clusters.partition.members]
 
 
 def alone(arms: int) -> tuple[list[list[int]], list[float]]:
-    """Return every arm as a cluster of its own, and the widths of those clusters."""
+    """Return single-arm clusters and their widths."""
     return [[arm] for arm in range(arms)], [math.inf] * arms
 
 
 @kernel
 def first_unpulled(pulls: Ints) -> int:
-    """Return the first arm that was never pulled; there must be one."""
+    """Return the first arm without pulls; there must be one."""
     arm = 0
     while pulls[arm] > 0:
         arm += 1
@@ -65,7 +66,7 @@ def first_unpulled(pulls: Ints) -> int:
 
 @kernel
 def leader_of(pulls: Ints, totals: Floats) -> int:
-    """Return the arm with the largest mean so far; of equals the least pulled, then the lowest number."""
+    """Return the arm with the largest empirical mean; ties go to the fewest pulls, then the lowest number."""
     leader, best = 0, -math.inf
     for arm in range(pulls.size):
         mean = totals[arm] / pulls[arm]
@@ -76,7 +77,7 @@ def leader_of(pulls: Ints, totals: Floats) -> int:
 
 @kernel
 def leader_among(pulls: Ints, totals: Floats, open_arms: Mask) -> int:
-    """Return the leader of the arms that are open, as ``leader_of`` does of all."""
+    """Return the arm with the largest empirical mean among ``open_arms``; ties as in ``leader_of``."""
     leader, best = NOBODY, -math.inf
     for arm in range(pulls.size):
         if open_arms[arm]:
@@ -88,13 +89,13 @@ def leader_among(pulls: Ints, totals: Floats, open_arms: Mask) -> int:
 
 @inner_kernel
 def slack(best: float) -> float:
-    """Return by how much a pure number may miss the best one and still tie with it."""
+    """Return the largest difference at which a dimensionless score ties with the best one."""
     return TIE * max(abs(best), 1.0)
 
 
 @kernel
 def largest(law: Law, scores: Floats, pulls: Ints) -> int:
-    """Return the arm with the largest score; of those that tie the least pulled, then the lowest number."""
+    """Return the arm with the largest score; ties go to the fewest pulls, then the lowest number."""
     best = -math.inf
     for arm in range(scores.size):
         best = max(best, scores[arm])
@@ -108,7 +109,7 @@ def largest(law: Law, scores: Floats, pulls: Ints) -> int:
 
 @kernel
 def smallest(scores: Floats, pulls: Ints) -> int:
-    """Return the arm with the smallest score, a pure number; ties as in ``largest``."""
+    """Return the arm with the smallest dimensionless score; ties as in ``largest``."""
     best = math.inf
     for arm in range(scores.size):
         best = min(best, scores[arm])

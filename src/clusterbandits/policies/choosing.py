@@ -1,4 +1,4 @@
-"""The choice of an arm: among all of them or some, with rewards that are awaited or not."""
+"""Online choice of an arm: among all arms or some of them, with or without outstanding rewards."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from clusterbandits.policies.arms import Ints, Mask
     from clusterbandits.policies.protocol import Kernels, State
 
-#: How many sets of available arms are kept, each with a state of its own.
+#: The number of sets of available arms whose states are kept.
 _MOST_VIEWS = 4
-#: The least number of changes that are recorded before a view that has fallen behind looks at all arms.
+#: The smallest number of recorded changes after which an outdated view is updated for all arms.
 _LEAST_CHANGES = 256
 
 
 class Choosing(Watchful):
-    """The part of a learner that chooses.
+    """The part of a policy that chooses an arm.
 
-    A choice among all arms with nothing awaited is made on the live state, any other on a view. Views follow
-    the live state by a record of the arms that have changed. What a choice decides for later rounds is
-    remembered by the state on which the last one was made, and carried when another one is used.
+    If all arms are available and no reward is outstanding, the choice is made on the live state; otherwise it
+    is made on a view. A record of changed arms keeps views up to date. What a choice determines for later
+    rounds is stored in the state on which it was made, and copied when another state is used.
     """
 
     family: Family
-    #: What it remembers besides pulls and totals.
+    #: What the policy stores besides pulls and totals.
     saved: ClassVar[Saved] = Saved()
-    #: Whether it uses sums of squares; every reward must then be told on its own.
+    #: Whether the policy uses sums of squares; each reward must then be given separately.
     needs_squares: ClassVar[bool] = False
     _numbers: dict[Label, int]
     _awaited: Ints
     _all_awaited: int
-    _all_told: int
-    #: Which arms are retired, and which may be chosen; None where all may.
+    _all_observed: int
+    #: The retired arms, and the arms that may be chosen: None if all may.
     _retired: Mask
     _open: Mask | None
 
@@ -56,7 +56,7 @@ class Choosing(Watchful):
     def _begin_choosing(self, live: Any) -> None:
         arms = live.pulls.size
         self._awaited = np.zeros(arms, dtype=np.int64)
-        self._all_awaited = self._all_told = 0
+        self._all_awaited = self._all_observed = 0
         self._retire(np.zeros(arms, dtype=np.bool_))
         self._forget_views(live)
 
@@ -65,18 +65,18 @@ class Choosing(Watchful):
         self._open = ~retired if retired.any() else None
 
     def _forget_views(self, live: Any) -> None:
-        """Make all views again when they are next needed."""
+        """Discard all views; they are built again when needed."""
         squares = live.squares if self.needs_squares else np.zeros(0)
         self._known = Known(self.family.law, live.pulls, live.totals, squares, self._awaited)
         self._views: dict[bytes, View] = {}
-        #: The numbers of arms that have changed, and how many of these places are used.
+        #: The numbers of the arms that have changed, and how many entries are used.
         self._changes: Ints = np.zeros(max(_LEAST_CHANGES, 4 * live.pulls.size), dtype=np.int64)
         self._change_count = 0
-        #: The view on which the last choice was made, if it was not made on the live state.
+        #: The view on which the last choice was made; None if it was made on the live state.
         self._chosen_on: View | None = None
 
     def _mark(self, number: int) -> None:
-        """Record that an arm has changed, for all views."""
+        """Record for all views that an arm has changed."""
         count = self._change_count
         if count == len(self._changes):
             for view in self._views.values():
@@ -86,23 +86,23 @@ class Choosing(Watchful):
         self._change_count = count + 1
 
     def _choose(self, open_arms: Mask | None) -> int:
-        """Return the number of the arm to pull in the next round, one of those that are open."""
+        """Return the number of the arm to pull in the next round, one of ``open_arms``."""
         if open_arms is None:
             if not self._all_awaited:
                 self._settle()
                 return int(self._kernels.select(self._live, self._next_round))
-            if self._all_told:
+            if self._all_observed:
                 return self._select_on(self._views.get(b"") or self._all_arms())
             return int(self._awaited.argmin())
         if self.kernels.among is None:
             if self._awaited[open_arms].any() and not self._live.pulls[open_arms].any():
                 return self._fewest_awaited(open_arms)
             return self._select_on(self._some_arms(open_arms, open_arms))
-        if self._all_awaited and not self._all_told:
+        if self._all_awaited and not self._all_observed:
             return self._fewest_awaited(open_arms)
         if self.kernels.among_any:
             return self._select_any(open_arms)
-        # What is known of other arms counts too, if anything is.
+        # Rewards of unavailable arms count too.
         known = open_arms | (self._live.pulls > 0) | (self._awaited > 0)
         return self._select_on(self._some_arms(known, open_arms))
 
@@ -111,7 +111,7 @@ class Choosing(Watchful):
         return int(numbers[self._awaited[numbers].argmin()])
 
     def _select_on(self, view: View) -> int:
-        """Return the choice on a view, which then remembers it."""
+        """Return the choice on a view, and store it there."""
         view.follow(self._known, self._changes, self._change_count)
         if self._chosen_on is not view:
             self._settle()
@@ -123,7 +123,7 @@ class Choosing(Watchful):
         return place if view.numbers is None else view.numbers[place]
 
     def _select_any(self, open_arms: Mask) -> int:
-        """Return the choice of a policy one state of which serves any set of arms."""
+        """Return the choice of a policy that needs only one state for all sets of arms."""
         state = self._live
         if self._all_awaited:
             view = self._all_arms()
@@ -140,7 +140,7 @@ class Choosing(Watchful):
         return self._views[b""]
 
     def _some_arms(self, known: Mask, open_arms: Mask) -> View:
-        """Return the view for a choice among some arms; those used last are kept."""
+        """Return the view for a choice among some arms; the most recently used views are kept."""
         key = known.tobytes() + open_arms.tobytes()
         view = self._views.pop(key, None)
         if view is None:
@@ -153,7 +153,7 @@ class Choosing(Watchful):
         return view
 
     def _new_view(self, state: Any, numbers: Ints, open_arms: Mask | None = None) -> View:
-        """Return a view of some arms, with the kernel that chooses among those that are open."""
+        """Return a view of some arms, with the kernel that chooses among ``open_arms``."""
         among, ahead = self.kernels.among, self.kernels.ahead
         if among is not None and open_arms is not None:
             chosen_among = entry_of(among, state, 1, open_arms)
@@ -162,25 +162,25 @@ class Choosing(Watchful):
         return View(state, numbers, self._known, select)
 
     def supposing(self, live: Any) -> State:
-        """Return a state for awaited rewards, equal to the live one; it shares what they do not change."""
+        """Return a copy of the live state for outstanding rewards; it shares what they do not change."""
         state = copied(live)
         if hasattr(live, "stream"):
             state = state._replace(stream=live.stream)
         return state  # type: ignore[no-any-return]
 
     def _limited_to(self, arms: Ints) -> Any:
-        """Return the state of a policy with these arms alone, before its first reward."""
+        """Return the state, before its first reward, of a policy restricted to these arms."""
         policy = self.resized(self.clusters.limited_to(arms.tolist()), arms)
         policy._restore_watched(self._watched())
         state: Any = policy._live
         return state._replace(stream=self._live.stream) if hasattr(state, "stream") else state  # type: ignore[attr-defined]
 
     def resized(self, clusters: Any, arms: Ints) -> Self:
-        """Return a new policy like this one for some of its arms, given by number."""
+        """Return a new policy with the same settings for some of the arms, given by number."""
         raise NotImplementedError
 
     def _settle(self) -> None:
-        """Let the live state remember what was chosen last."""
+        """Store the last choice in the live state."""
         view = self._chosen_on
         if view is not None:
             self.saved.carry(view.state, self._live, view.scope.arms)
@@ -194,7 +194,7 @@ class Choosing(Watchful):
         return found
 
     def _open_arms(self, available: Iterable[Label] | None, owner: str) -> Mask | None:
-        """Return which arms may be chosen, None where all may; labels that are none of them are refused."""
+        """Return which arms may be chosen, or None if all may; refuse unknown labels."""
         if available is None:
             return self._open
         open_arms = np.zeros(self._awaited.size, dtype=np.bool_)
@@ -214,11 +214,11 @@ class Choosing(Watchful):
         return open_arms
 
     def _check_limits(self, owner: str) -> None:
-        """Refuse a policy that cannot choose among some of its arms."""
+        """Refuse a policy that cannot choose from a subset of its arms."""
 
 
 def as_labels(available: object, owner: str) -> list[Any] | None:
-    """Return a list of labels, None where none was given."""
+    """Return a list of labels, or None if there is none."""
     if available is None:
         return None
     if not is_list(available):

@@ -1,4 +1,4 @@
-"""CKL-UCB: any two arms may know how far apart they can be."""
+"""CKL-UCB: a largest possible distance between the means of each pair of arms."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class CKLUCB(IndexPolicy):
-    r"""Clus-UCB's index with a distance for every pair of arms in place of one width for a cluster.
+    r"""Pull the arm with the largest Clus-UCB index, given a distance per pair of arms instead of widths.
 
     .. math:: v_k(n) = \sup\{q : t_k\, d^+(m_k, q) + \sum_{j \ne k} t_j\, d^+(m_j, q - \delta_{kj})
               \le \log n + a \log \log n\}
 
-    With the width inside a cluster and infinity across, it plays as Clus-UCB does.
+    If the distances are the widths inside clusters and infinite between clusters, it is Clus-UCB.
 
     Parameters
     ----------
     alarm
-        As for ``ClusUCB``; it watches widths, so not distances that are given.
+        As for ``ClusUCB``; it checks widths, not given distances.
 
     Examples
     --------
@@ -54,12 +54,12 @@ class CKLUCB(IndexPolicy):
     defaults: ClassVar = {"distances": None, "a": 0.0, "refresh": 1, "hedge": 0.0, **ALARM}
     guarantee = "as Clus-UCB where distances are widths"
     reference = "Magureanu et al. 2014"
-    #: It keeps a distance for every pair of arms.
+    #: Limited because it stores a distance per pair of arms.
     most_arms = MOST_TABLE_ARMS
 
     @property
     def heeds_widths(self) -> bool:
-        """Whether distances follow from widths."""
+        """Whether the distances follow from the widths."""
         return self.settings["distances"] is None
 
     def _check(self) -> None:
@@ -73,7 +73,7 @@ class CKLUCB(IndexPolicy):
             )
 
     def new_state(self, rng: Generator | None) -> IndexState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         del rng
         given = self.settings["distances"]
         settings = self.settings if given is None else self.settings | {"alarm": "ignore"}
@@ -86,14 +86,14 @@ class CKLUCB(IndexPolicy):
         return np.where(members[:, None] == members[None, :], inside[:, None], math.inf)
 
     def resized(self, clusters: Clusters, arms: Ints) -> Self:
-        """Return a new policy like this one for some of its arms, with their distances."""
+        """Return a new policy with the same settings for some of the arms and their distances."""
         settings, table = dict(self.settings), self.settings["distances"]
         if table is not None:
             settings["distances"] = [[table[row][column] for column in arms] for row in arms]
         return self.make(clusters, settings, family=self.family, label=self.label)
 
     def add_arm(self, arm: Label, cluster: Label) -> None:
-        """Take in a new arm, unless distances were given: nothing is known of its own."""
+        """Add a new arm; refused if distances were given, since those of the new arm are unknown."""
         with self._lock:
             if self.settings["distances"] is not None:
                 given = Described("a table without the arm")
@@ -101,7 +101,7 @@ class CKLUCB(IndexPolicy):
             super().add_arm(arm, cluster)
 
     def remove_arm(self, arm: Label) -> None:
-        """Forget an arm and its distances."""
+        """Remove an arm and its distances."""
         with self._lock:
             gone, table = self._number(arm, "CKLUCB.remove_arm"), self.settings["distances"]
             self._check_left(gone, "CKLUCB.remove_arm")

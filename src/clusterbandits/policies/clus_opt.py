@@ -1,8 +1,9 @@
-r"""Clus-OPT: refute a cluster with whichever arms do so at the least cost.
+r"""Clus-OPT: rule out each suboptimal cluster by the pulls that incur the least regret.
 
-With a = m* − m, D = d(m, m*), b = d⁺(m, m* − β) and α = D − b of its arms, a cluster is refuted by pulls of
-all of them at the price A, or of the lowest alone at the price B (the two vertices of the lower bound's
-linear program). Clus-UCB incurs A; Clus-OPT incurs B where that is less.
+For the arms of a cluster let a = m* − m, D = d(m, m*), b = d⁺(m, m* − β) and α = D − b. The cluster is ruled
+out either by pulls of all its arms, with regret A per log n, or by pulls of its lowest arm alone, with regret
+B per log n; these are the two vertices of the linear program of the lower bound. Clus-UCB incurs A; Clus-OPT
+incurs the smaller of A and B.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from clusterbandits.policies.arms import NOBODY, leader_of
 from clusterbandits.policies.index.policy import IndexPolicy
 from clusterbandits.policies.settings import ALARM
 
-#: B must be this much cheaper: where all means are equal the two are the same but for rounding.
+#: The factor by which B must be below A: if all means are equal, they differ by rounding only.
 CHEAPER = 1.0 - 1e-9
 
 
 @kernel
 def prices(state: Any, c: int, best: float) -> tuple[float, float, float, float]:
-    """Return A, B, the least α and Σ b w with w = α_min/α, for a cluster with all means below ``best``."""
+    """Return A, B, the smallest α and Σ b w with w = α_min/α, for a cluster with all means below ``best``."""
     first, beyond, width = state.start[c], state.start[c + 1], state.widths[c]
     least, cheapest, plain = math.inf, math.inf, 0.0
     for place in range(first, beyond):
@@ -49,7 +50,7 @@ def prices(state: Any, c: int, best: float) -> tuple[float, float, float, float]
 
 @kernel
 def lowest_arm(state: Any, c: int) -> int:
-    """Return the arm with the lowest mean of a cluster; of equals the least pulled, then the first."""
+    """Return the arm of a cluster with the lowest mean; ties as in ``leader_of``."""
     lowest, least = NOBODY, math.inf
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
@@ -67,7 +68,7 @@ def _goes_before(state: Any, arm: int, other: int) -> bool:
 
 @kernel
 def outweighs(state: Any, arm: int) -> bool:
-    """Tell whether the arm's cluster has more pulls than any other arm: then it is never steered."""
+    """Return whether the arm's cluster has more pulls than each arm outside it; it is then never steered."""
     c, together, most = state.cluster[arm], 0, 0
     for other in range(state.pulls.size):
         if state.cluster[other] == c:
@@ -79,28 +80,28 @@ def outweighs(state: Any, arm: int) -> bool:
 
 @inner_kernel
 def steered(state: Any, arm: int) -> int:
-    """Return the arm to pull where a policy would pull ``arm`` to refute its cluster.
+    """Return the arm to pull instead of ``arm`` to rule out its cluster.
 
-    That is ``arm`` itself unless the lowest arm alone is cheaper and the leader is known well enough; before
-    that one, an arm that was hardly pulled.
+    It is ``arm`` itself unless pulls of the lowest arm alone incur less regret and the leader has enough
+    pulls. Otherwise it is an arm of the cluster with too few pulls, if there is one, and else the lowest arm.
     """
     return steered_by(state, arm, leader_of(state.pulls, state.totals))
 
 
 @inner_kernel
 def steered_by(state: Any, arm: int, leader: int) -> int:
-    """Return what ``steered`` does, for an arm that leads."""
+    """Return what ``steered`` returns, for a given empirical leader."""
     c, best = state.cluster[arm], state.totals[leader] / state.pulls[leader]
     if c == state.cluster[leader] or state.widths[c] == math.inf:
         return arm
     together, rarest = 0, arm
     for place in range(state.start[c], state.start[c + 1]):
-        mate = state.order[place]
-        if not state.totals[mate] / state.pulls[mate] < best:
+        other = state.order[place]
+        if not state.totals[other] / state.pulls[other] < best:
             return arm
-        together += state.pulls[mate]
-        if _goes_before(state, mate, rarest):
-            rarest = mate
+        together += state.pulls[other]
+        if _goes_before(state, other, rarest):
+            rarest = other
     if state.pulls[leader] < together:
         return arm
     all_tight, alone, _, _ = prices(state, c, best)
@@ -112,18 +113,20 @@ def steered_by(state: Any, arm: int, leader: int) -> int:
 
 
 class ClusOPT(IndexPolicy):
-    r"""Find the arm that Clus-UCB would pull; pull the arm that refutes its cluster at the least cost.
+    r"""Find the arm with the largest Clus-UCB index; pull the arm that rules out its cluster at least regret.
 
-    Let c be that arm's cluster, a = m* − m, b = d⁺(m, m* − β). Where c holds the empirical leader, or all of
-    its arms together refute it no dearer than one (A ≤ B), or the leader has been pulled less often than c,
-    the arm itself is pulled. Otherwise an arm of c with fewer than √N_c pulls, or else the one with the least
-    a/b. That arm's pulls are then at most about log n / b, the vertex B of the lower bound's linear program.
-    In simulation its regret meets the lower bound on both branches, where Clus-UCB pays A.
+    Let c be that arm's cluster, with N_c pulls, a = m* − m and b = d⁺(m, m* − β). The arm itself is pulled if
+    c contains the empirical leader, if pulls of all arms of c incur no more regret than pulls of one (A ≤ B),
+    or if the leader has fewer pulls than c. Otherwise the policy pulls an arm of c with fewer than √N_c
+    pulls, if there is one, and else the arm with the smallest a/b. That arm then needs at most about log n /
+    b pulls, which is the vertex B of the linear program of the lower bound. In simulations the regret meets
+    the lower bound on both branches, whereas Clus-UCB incurs A.
 
     Parameters
     ----------
     hedge
-        κ from 0 (none) to 1, as for ``ClusUCB``; an arm that is chosen by its hedge is pulled itself.
+        κ from 0 (the default, no hedge) to 1, as for ``ClusUCB``; an arm chosen by its hedge is pulled
+        itself.
 
     Examples
     --------
@@ -136,7 +139,7 @@ class ClusOPT(IndexPolicy):
 
     References
     ----------
-    Of this project; the index is that of Gore and Chaporkar.
+    New in this project; the index is that of Gore and Chaporkar.
     """
 
     name = "clus-opt"

@@ -1,4 +1,4 @@
-"""Clus-TS: Thompson sampling that uses the widths."""
+"""Clus-TS: Thompson sampling that uses the declared widths."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class GroupState(NamedTuple):
-    """Statistics, what is known of clusters, and what is drawn from."""
+    """Statistics, clusters and widths, and the posterior to draw from."""
 
     law: Law
-    #: The place of the prior among those of ``PRIORS``.
+    #: The index of the prior in ``PRIORS``.
     formula: int
     pulls: Ints
     totals: Floats
@@ -47,39 +47,39 @@ class GroupState(NamedTuple):
     memory: NDArray[Any]
     stream: Stream
     cells: Cells
-    #: What is known of an arm beforehand, beyond the flat prior, is worth so many pulls with that total.
+    #: The prior of an arm, beyond the flat prior, as an equivalent number of pulls and their total.
     extra: float
     extra_total: float
-    #: The pulls and totals that posteriors are made of, what is known beforehand included.
+    #: The pulls and totals that define the posteriors, the prior included.
     known_pulls: Floats
     known_totals: Floats
     draws: Floats
-    #: [arm, point of the grid]: the log of how likely an arm's rewards are, NaN where it is not up to date.
+    #: [arm, grid point]: the log-likelihood of the arm's rewards; NaN if it is out of date.
     likelihood: Floats
-    #: [cluster, point]: the weights of the points, added up; those of stale clusters are not up to date.
+    #: [cluster, grid point]: the cumulative weights of the points; out of date for stale clusters.
     grid: Floats
     stale: NDArray[np.bool_]
-    #: [cluster]: the means of the grid begin here, NaN where it is not laid yet, and are so far apart.
+    #: [cluster]: the first mean of the grid, NaN if there is no grid yet, and the distance between means.
     lowest: Floats
     spacing: Floats
 
 
-#: What every policy knows of an arm before its first reward.
+#: The priors of all group policies.
 PRIORS: list[Callable[..., None]] = []
 
 
-#: ``draw_prior(state, c)``: set what is known of the arms of a cluster.
+#: ``draw_prior(state, c)``: set the posteriors of the arms of a cluster.
 draw_prior = by_formula(lambda _: PRIORS)
 
 
 @kernel
 def nothing_in_common(_state: GroupState, _c: int) -> None:
-    """Leave it at the rewards of each arm."""
+    """Keep the posterior of each arm from its own rewards."""
 
 
 @kernel
 def select(state: GroupState, _n: int) -> int:
-    """Draw all means; return the arm with the largest."""
+    """Draw all means; return the arm with the largest draw."""
     if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
     chosen, best = 0, -math.inf
@@ -94,7 +94,7 @@ def select(state: GroupState, _n: int) -> int:
 
 @kernel
 def among(state: GroupState, _n: int, open_arms: Mask) -> int:
-    """Draw all means of clusters with open arms; return the open arm with the largest."""
+    """Draw all means of clusters with open arms; return the open arm with the largest draw."""
     if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
     chosen, best = NOBODY, -math.inf
@@ -122,7 +122,7 @@ def _draw_cluster(state: GroupState, c: int) -> None:
 
 @kernel
 def update(state: GroupState, arm: int, pulls: int, total: float) -> None:
-    """Add to the arm's statistics; what was kept of its cluster no longer holds."""
+    """Update the statistics of the arm; invalidate what was computed for its cluster."""
     take_in(state, arm, pulls, total)
     state.known_pulls[arm] = state.pulls[arm] + state.extra
     state.known_totals[arm] = state.totals[arm] + state.extra_total
@@ -134,7 +134,7 @@ def update(state: GroupState, arm: int, pulls: int, total: float) -> None:
 
 @kernel
 def watch(state: GroupState, n: int) -> int:
-    """Look at the widths; cells of another width no longer hold."""
+    """Check the widths; invalidate cells that were computed for another width."""
     looked = watch_widths(state, n)
     for c in range(state.widths.size):
         if state.alarm.fired[c] == n:
@@ -143,21 +143,21 @@ def watch(state: GroupState, n: int) -> int:
 
 
 class GroupPolicy(Policy):
-    """A policy that draws the means of every cluster together and pulls the arm with the largest.
+    """Base class of policies that draw the means of each cluster jointly and pull the largest draw.
 
-    A subclass sets ``in_common`` to a kernel ``in_common(state, c)``, which writes ``known_pulls`` and
+    A subclass sets ``in_common`` to a kernel ``in_common(state, c)`` that writes ``known_pulls`` and
     ``known_totals``.
     """
 
     in_common: ClassVar[Callable[..., None]] = nothing_in_common
-    #: Points of the grid on which a prior is learned.
+    #: The number of grid points on which a prior is learned.
     points: ClassVar[int] = 0
     uses_widths = True
     randomised = True
     needs_posterior = True
     saved = StreamPlace()
     kernels = Kernels(select, update, watch=watch, among=among)
-    #: It keeps hundreds of numbers per arm.
+    #: Limited because it stores hundreds of numbers per arm.
     most_arms = MOST_TABLE_ARMS
     _formula: ClassVar[int]
 
@@ -174,16 +174,16 @@ class GroupPolicy(Policy):
             raise invalid("prior", type(self).__name__, allowed, self.settings["prior"])
 
     def _beyond_flat(self) -> tuple[float, float]:
-        """Return the pulls, and their total, that the prior is worth beyond the flat one."""
+        """Return the pulls and the total that the prior is equivalent to beyond the flat prior."""
         (pulls, total), (flat, flat_total) = self.prior(), flat_prior(self.family.law)
         return pulls - flat, total - flat_total
 
     def used_widths(self) -> Sequence[float]:
-        """Return the widths that draws respect."""
+        """Return the widths to which draws are restricted."""
         return self.clusters.widths
 
     def new_state(self, rng: Generator | None) -> GroupState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         assert rng is not None
         members, arms = members_of(self.clusters), len(self.clusters.arms)
         extra, extra_total = self._beyond_flat()
@@ -209,8 +209,8 @@ class GroupPolicy(Policy):
 class ClusTS(GroupPolicy):
     r"""Draw all means from the posterior given rewards and widths; pull the arm with the largest draw.
 
-    The posterior of every cluster is that of ``Thompson``, restricted to means at most β apart, and the draw
-    from it is exact.
+    The posterior of each cluster is that of ``Thompson`` restricted to means at most β apart. Draws from it
+    are exact.
 
     Examples
     --------
@@ -221,8 +221,8 @@ class ClusTS(GroupPolicy):
 
     References
     ----------
-    Of this project; Thompson, On the likelihood that one unknown probability exceeds another in view of the
-    evidence of two samples, Biometrika 1933.
+    New in this project; Thompson, On the likelihood that one unknown probability exceeds another in view of
+    the evidence of two samples, Biometrika 1933.
     """
 
     name = "clus-ts"

@@ -1,11 +1,11 @@
-r"""Clus-UCB: the rewards of an arm count for and against the other arms of its cluster.
+r"""Clus-UCB: rewards of an arm are also evidence about the other arms of its cluster.
 
-The evidence against arm k having mean q, and the index, the largest q that it does not refute:
+The evidence against mean q of arm k is F_k(q); the index is the largest q with F_k(q) at most the threshold:
 
     F_k(q) = t_k d⁺(m_k, q) + Σ_{j ≠ k in the cluster} t_j d⁺(m_j, q − β)
 
-The first term is the arm's own; the others count because a mean of q for arm k would lift its mates to
-q − β at least. With β = ∞ only the own term is left.
+The first term is the arm's own evidence. The other arms of the cluster count because a mean q of arm k
+implies that their means are at least q − β. With β = ∞ only the first term remains.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _MOST_STEPS = 200
 _RESOLUTION = 2.0**-51
 _SHORTER = 0.75
 _WIDE, _SMALLEST = 4.0, 1e-300
-#: Evidence that is larger by this factor exceeds a threshold whatever rounding does.
+#: Evidence above the threshold by this factor exceeds it despite rounding errors.
 _CLEARLY = 1.0 + 1e-9
 
 
 @inner_kernel
 def against(law: Law, pulls: int, mean: float, q: float, stretch: float) -> tuple[float, float]:
-    """Return the evidence t d⁺(mean, q) of one arm, and the least slope it has from q to q + stretch."""
+    """Return the evidence t d⁺(mean, q) of one arm, and its smallest slope from q to q + stretch."""
     gap = q - mean
     if gap <= 0.0:
         return 0.0, 0.0
@@ -44,23 +44,25 @@ def against(law: Law, pulls: int, mean: float, q: float, stretch: float) -> tupl
 
 
 @inner_kernel
-def distance(state: IndexState, arm: int, mate: int, width: float) -> float:
-    """Return how far apart two arms of a cluster of that width can be."""
-    return float(state.distances[arm, mate]) if state.distances.size > 0 else width
+def distance(state: IndexState, arm: int, other: int, width: float) -> float:
+    """Return the largest possible distance between the means of two arms of a cluster."""
+    return float(state.distances[arm, other]) if state.distances.size > 0 else width
 
 
 @kernel
-def mates_against(state: IndexState, arm: int, q: float, width: float, stretch: float) -> tuple[float, float]:
-    """Return what the arm's mates argue against its mean being q, and the slope."""
+def others_against(
+    state: IndexState, arm: int, q: float, width: float, stretch: float
+) -> tuple[float, float]:
+    """Return the evidence of the other arms of the cluster against mean q of the arm, and its slope."""
     evidence, slope = 0.0, 0.0
     if width < math.inf:
         cluster = state.cluster[arm]
         for place in range(state.start[cluster], state.start[cluster + 1]):
-            mate = state.order[place]
-            if mate != arm:
-                mean = state.totals[mate] / state.pulls[mate]
-                lowered = q - distance(state, arm, mate, width)
-                part, steep = against(state.law, state.pulls[mate], mean, lowered, stretch)
+            other = state.order[place]
+            if other != arm:
+                mean = state.totals[other] / state.pulls[other]
+                lowered = q - distance(state, arm, other, width)
+                part, steep = against(state.law, state.pulls[other], mean, lowered, stretch)
                 evidence += part
                 slope += steep
     return evidence, slope
@@ -72,13 +74,13 @@ def evidence_against(
 ) -> tuple[float, float]:
     """Return F_k(q) and its slope."""
     own, own_slope = against(state.law, state.pulls[arm], state.totals[arm] / state.pulls[arm], q, stretch)
-    mates, mates_slope = mates_against(state, arm, q, width, stretch)
-    return own + mates, own_slope + mates_slope
+    others, others_slope = others_against(state, arm, q, width, stretch)
+    return own + others, own_slope + others_slope
 
 
 @kernel
 def index(state: IndexState, arm: int, level: float, width: float) -> float:
-    """Return what arms are compared by: sup{q : F_k(q) ≤ level} or, where that is larger, the hedge."""
+    """Return the index: the larger of sup{q : F_k(q) ≤ level} and the hedge."""
     if state.hedge == 0.0:
         return clustered_index(state, arm, level, width)
     hedged = hedge_index(state, arm, level)
@@ -89,13 +91,13 @@ def index(state: IndexState, arm: int, level: float, width: float) -> float:
 
 @kernel
 def clustered_index(state: IndexState, arm: int, level: float, width: float) -> float:
-    """Return sup{q : F_k(q) ≤ level}, a function of pulls, totals and level alone.
+    """Return sup{q : F_k(q) ≤ level}, which depends only on pulls, totals and level.
 
-    Newton's method from the arm's KL-UCB index, which lies at or above it, inside a shrinking bracket.
+    Newton's method in a shrinking bracket, starting at the arm's KL-UCB index, which is an upper bound.
     """
     pulls = state.pulls[arm]
     q = kl_index(state.law, pulls, state.totals[arm], level)
-    if mates_against(state, arm, q, width, 0.0)[0] == 0.0:
+    if others_against(state, arm, q, width, 0.0)[0] == 0.0:
         return q
     low, high, move = _unopposed(state, arm, width), q, math.inf
     for _ in range(_MOST_STEPS):
@@ -109,7 +111,7 @@ def clustered_index(state: IndexState, arm: int, level: float, width: float) -> 
             newton = q - (evidence - level) / slope
             if abs(newton - q) <= _RESOLUTION * abs(q):
                 return newton
-            # Where F is not convex, Newton's steps may go to and fro for ever: each must be shorter.
+            # If F is not convex, Newton steps can oscillate: each must be shorter than the one before.
             if low < newton < high and abs(newton - q) <= _SHORTER * move:
                 closer = newton
         move = abs(closer - q)
@@ -121,15 +123,15 @@ def clustered_index(state: IndexState, arm: int, level: float, width: float) -> 
 
 @inner_kernel
 def _between(law: Law, low: float, high: float) -> float:
-    """Return a point that halves a bracket; where d is not convex, brackets can span many powers of ten."""
+    """Return the middle of a bracket, in logarithms if d is not convex and it spans powers of ten."""
     if not law.convex and high > _WIDE * max(low, _SMALLEST):
         return math.sqrt(max(low, _SMALLEST)) * math.sqrt(high)
     return 0.5 * (low + high)
 
 
 @kernel
-def mates_shares(state: IndexState, arm: int, q: float, width: float, level: float) -> None:
-    """Write into ``state.indices`` what share of the threshold every arm argues against the arm's mean q."""
+def others_shares(state: IndexState, arm: int, q: float, width: float, level: float) -> None:
+    """Write to ``state.indices`` each other arm's evidence against mean q, as a share of the threshold."""
     for other in range(state.pulls.size):
         state.indices[other] = 0.0
         if other != arm and state.cluster[other] == state.cluster[arm] and width < math.inf:
@@ -140,32 +142,32 @@ def mates_shares(state: IndexState, arm: int, q: float, width: float, level: flo
 
 @kernel
 def _unopposed(state: IndexState, arm: int, width: float) -> float:
-    """Return the largest q against which neither the arm nor any mate has evidence."""
+    """Return the largest q with no evidence against it, from the arm or from the others of its cluster."""
     least = state.totals[arm] / state.pulls[arm]
     cluster = state.cluster[arm]
     for place in range(state.start[cluster], state.start[cluster + 1]):
-        mate = state.order[place]
-        if mate != arm:
-            mean = state.totals[mate] / state.pulls[mate]
-            least = min(least, mean + distance(state, arm, mate, width))
+        other = state.order[place]
+        if other != arm:
+            mean = state.totals[other] / state.pulls[other]
+            least = min(least, mean + distance(state, arm, other, width))
     return float(least)
 
 
 @kernel
 def hedge_index(state: IndexState, arm: int, level: float) -> float:
-    """Return the KL-UCB index of the arm by itself, at its share of the threshold."""
+    """Return the arm's KL-UCB index at the share κ of the threshold."""
     pulls = state.pulls[arm]
     return upper(state.law, state.totals[arm] / pulls, state.hedge * level / pulls)
 
 
 class ClusUCB(IndexPolicy):
-    r"""Pull the arm with the largest mean that neither its own rewards nor its mates' refute.
+    r"""Pull the arm with the largest index: an upper confidence bound from the rewards of its cluster.
 
     .. math:: v_k(n) = \sup\{q : t_k\, d^+(m_k, q) + \sum_{j \ne k} t_j\, d^+(m_j, q - \beta)
               \le \log n + a \log \log n\}
 
-    where j runs over the mates of arm k, whose means can be at most β below its own. Its regret meets
-    Theorem 2 of the paper: A for every cluster without a best arm.
+    where j runs over the other arms of the cluster of arm k, whose means can be at most β below its own. Its
+    regret is that of Theorem 2 of the paper: A per log n for each cluster without a best arm.
 
     Examples
     --------

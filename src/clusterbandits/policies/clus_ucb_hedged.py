@@ -1,4 +1,4 @@
-"""Clus-UCB that no width can ruin."""
+"""Hedged Clus-UCB, whose regret is sublinear even with wrong widths."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from clusterbandits.policies.clus_ucb import ClusUCB
 
 
 class ClusUCBHedged(ClusUCB):
-    r"""Clus-UCB whose every index is at least the arm's own KL-UCB index at half the threshold.
+    r"""Pull the arm with the largest Clus-UCB index, at least its KL-UCB index at half the threshold.
 
     .. math:: v_k(n) = \max\{\text{Clus-UCB}_k \text{ at } f(n),\ \text{KL-UCB}_k \text{ at } \kappa f(n)\}
 
-    Where widths are true the first is almost always the larger, and it plays as Clus-UCB does. Where the best
-    arm's width is too small its mates hold its first index down; the second lets it be tried all the same, so
-    that regret is at most of the order of T^(1−κ).
+    If the widths are true, the first term is almost always the larger one, and the choices are those of
+    Clus-UCB. If the width of the best arm's cluster is too small, the other arms of that cluster keep the
+    first term low. The second term still gives the best arm enough pulls, so that regret is at most of order
+    T^(1−κ).
 
     Parameters
     ----------
     hedge
-        κ; ½ by default.
+        κ, by default ½.
 
     Examples
     --------
@@ -29,7 +30,7 @@ class ClusUCBHedged(ClusUCB):
 
     References
     ----------
-    Of this project; the index it guards is that of Gore and Chaporkar.
+    New in this project; the index that it hedges is that of Gore and Chaporkar.
     """
 
     name = "clus-ucb-hedged"

@@ -1,6 +1,6 @@
-"""Policies that choose by chance from statistics of single arms: Thompson, TSC, ε-greedy.
+"""Policies that choose at random from statistics of single arms: Thompson, TSC, ε-greedy.
 
-A policy of this kind is one formula, ``choose(state, n)``, in the file that carries its name. They share a
+A policy of this kind is one formula, ``choose(state, n)``, in the file named after it. All of them share a
 state and one compilation.
 """
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class DrawState(NamedTuple):
-    """Statistics, the number of the formula, what is known beforehand, and the random stream."""
+    """Statistics, the number of the formula, the prior, and the random stream."""
 
     law: Law
-    #: The place of the formula.
+    #: The index of the formula.
     formula: int
-    #: A number that the formula needs, such as ε-greedy's c K / g².
+    #: A number that the formula needs, such as c K / g² of ε-greedy.
     parameter: float
-    #: What is known of an arm before its first reward is worth so many pulls with that total.
+    #: The prior of an arm as an equivalent number of pulls and their total.
     known: float
     known_total: float
     pulls: Ints
@@ -50,13 +50,13 @@ class DrawState(NamedTuple):
 FORMULAS: list[Callable[..., int]] = []
 
 
-#: ``choose(state, n)``: the arm that the formula chooses, once all were pulled.
+#: ``choose(state, n)``: the arm that the formula chooses, once all arms have been pulled.
 choose = by_formula(lambda _: FORMULAS)
 
 
 @kernel
 def select(state: DrawState, n: int) -> int:
-    """Return the first arm never pulled, or what the formula chooses."""
+    """Return the first arm without pulls; if there is none, the arm that the formula chooses."""
     if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
     return int(choose(state, n))
@@ -64,15 +64,15 @@ def select(state: DrawState, n: int) -> int:
 
 @inner_kernel
 def drawn_mean(state: DrawState, pulls: int, total: float) -> float:
-    """Draw a mean from its posterior after so many pulls with that total."""
+    """Draw a mean from its posterior, given the number of pulls and their total."""
     return draw_mean(state.law, state.stream, state.known + pulls, state.known_total + total)
 
 
 class DrawPolicy(Policy):
-    """A policy that chooses by chance; a subclass sets ``choose`` to a kernel ``choose(state, n)``."""
+    """Base class of random policies; a subclass sets ``choose`` to a kernel ``choose(state, n)``."""
 
     choose: ClassVar[Callable[..., int]]
-    #: Whether clusters matter to it; else all arms are one.
+    #: Whether the policy uses clusters; otherwise all arms form one.
     clustered: ClassVar[bool] = False
     randomised = True
     saved = StreamPlace()
@@ -86,11 +86,11 @@ class DrawPolicy(Policy):
         cls.choose = staticmethod(cls.choose)
 
     def parameter(self) -> float:
-        """Return the number that the formula needs."""
+        """Return the parameter of the formula."""
         return 0.0
 
     def new_state(self, rng: Generator | None) -> DrawState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         assert rng is not None
         arms = len(self.clusters.arms)
         known, known_total = self.prior()

@@ -1,4 +1,4 @@
-"""ε-greedy: the empirical leader, and with a falling probability any arm."""
+"""ε-greedy: the empirical leader, or a random arm with a decreasing probability."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @kernel
 def choose(state: DrawState, n: int) -> int:
-    """Return any arm with probability c K / (g² n), else the leader; the parameter is c K / g²."""
+    """Return a random arm with probability c K / (g² n), else the leader; the parameter is c K / g²."""
     if uniform(state.stream) * n < state.parameter:
         return min(int(uniform(state.stream) * state.pulls.size), state.pulls.size - 1)
     return leader_of(state.pulls, state.totals)
 
 
 class EpsilonGreedy(DrawPolicy):
-    r"""Pull any arm with a probability that falls as 1/n, else the leader.
+    r"""Pull a random arm with a probability that decreases as 1/n, else the empirical leader.
 
     .. math:: \varepsilon_n = \min(1, c K / (g^2 n))
 

@@ -1,4 +1,4 @@
-"""Why an arm is chosen, or is not: the reasons of an index policy as data and as a table."""
+"""Explanations: why a policy chooses an arm, as data and as a table."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArmView:
-    """What a policy knows and concludes of one arm."""
+    """The statistics and the index of one arm."""
 
     arm: Label
     cluster: Label
     pulls: int
     mean: float | None = None
-    #: Lower and upper confidence bound from the arm's own rewards.
+    #: The lower and upper confidence bounds from the arm's own rewards.
     low: float | None = None
     high: float | None = None
-    #: What arms are compared by: infinite where the arm was never pulled, None while another waits for that.
+    #: The index that arms are compared by: infinite for an arm without pulls, None while other arms have
+    #: none.
     index: float | None = None
-    #: The mates that argue against a larger index, each with its share of the threshold.
+    #: The other arms of the cluster with evidence against a larger index, each with its share of the
+    #: threshold.
     held_down_by: dict[Label, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The indices of all arms in one round; prints as a table."""
+    """The indices of all arms in one round; printed as a table."""
 
     round: int
-    #: f(n), where arms are judged by one.
+    #: The exploration threshold f(n); None if the policy has none.
     threshold: float | None
     arms: tuple[ArmView, ...]
 
@@ -42,7 +44,7 @@ class Explanation:
         return asdict(self)
 
     def table(self) -> Table:
-        """Return a row for every arm."""
+        """Return a table with one row per arm."""
         columns = ("arm", "cluster", "pulls", "mean", "low", "high", "index", "held down by")
         rows = tuple(
             (

@@ -1,8 +1,9 @@
-r"""Hier-TS: Thompson sampling that learns what the arms of a cluster have in common.
+r"""Hier-TS: hierarchical Thompson sampling, which learns a common prior for the arms of a cluster.
 
-Beforehand an arm of the cluster is known as if from ν pulls that paid m₀ each, on top of a flat prior: a Beta
-around m₀ for rewards 0 or 1. How likely its t pulls of total s are, is Z(t + ν, s + ν m₀) / Z(ν, ν m₀) with Z
-an integral of the family's. The grid's points are weighed by the product over the arms.
+The prior of an arm is equivalent to ν pulls with reward m₀ each, on top of a flat prior; for rewards 0 or 1
+it is a Beta distribution around m₀. The likelihood of t pulls of total s is Z(t + ν, s + ν m₀) / Z(ν, ν m₀),
+where Z is the normalising integral of the family. The weight of a grid point (m₀, ν) is the product over the
+arms.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from clusterbandits.policies.settings import ALARM
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Points of the grid: cluster means, and concentrations from the least on, each so many times the last.
+#: The grid: the numbers of cluster means and of concentrations, which form a geometric sequence.
 MEANS, STRENGTHS = 16, 8
 POINTS = MEANS * STRENGTHS
 _LEAST_STRENGTH, _RATIO = 0.25, 4.0
@@ -39,7 +40,7 @@ def _mean(state: Any, c: int, point: int) -> float:
 
 @separate_kernel
 def draw_prior(state: Any, c: int) -> None:
-    """Draw the mean and the concentration of a cluster; let its arms be known by them and their rewards."""
+    """Draw the mean and the concentration of a cluster; set the posteriors of its arms accordingly."""
     if state.stale[c]:
         _weigh(state, c)
         state.stale[c] = False
@@ -57,7 +58,7 @@ def draw_prior(state: Any, c: int) -> None:
 
 @kernel
 def _weigh(state: Any, c: int) -> None:
-    """Write the weights of all points of a cluster's grid, added up."""
+    """Write the cumulative weights of the grid points of a cluster."""
     moved = _lay_grid(state, c)
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
@@ -78,7 +79,7 @@ def _weigh(state: Any, c: int) -> None:
 
 @kernel
 def _lay_grid(state: Any, c: int) -> bool:
-    """Lay the means of the grid: over a bounded domain, or else around the means of the arms."""
+    """Set the means of the grid: over the domain if it is bounded, else around the means of the arms."""
     domain = state.law.highest - state.law.lowest
     if domain < math.inf:
         new = math.isnan(state.lowest[c])
@@ -98,7 +99,7 @@ def _lay_grid(state: Any, c: int) -> bool:
 
 @kernel
 def _judge(state: Any, c: int, arm: int) -> None:
-    """Write how likely an arm's rewards are at every point of its cluster's grid."""
+    """Write the log-likelihood of an arm's rewards at each grid point of its cluster."""
     pulls, total = float(state.pulls[arm]), state.totals[arm]
     flat, of_flat = state.law.flat_pulls / state.law.weight, flat_total(state.law)
     for point in range(POINTS):
@@ -110,11 +111,11 @@ def _judge(state: Any, c: int, arm: int) -> None:
 
 
 class HierTS(GroupPolicy):
-    r"""Draw every cluster's mean and concentration, then its arms' means around them; pull the largest.
+    r"""Draw the mean and concentration of each cluster, then the means of its arms; pull the largest draw.
 
-    Arms of a cluster are modelled as draws from a Beta distribution (a conjugate one, for other rewards)
-    whose mean and concentration are learned on a grid. It needs no widths; with ``widths="respected"`` it
-    draws the arms' means within their width of each other, as ``ClusTS`` does.
+    The means of the arms of a cluster are modelled as draws from a Beta distribution (for other rewards, the
+    conjugate distribution) whose mean and concentration are learned on a grid. Widths are not needed; with
+    ``widths="respected"``, draws are restricted to means at most a width apart, as in ``ClusTS``.
 
     Examples
     --------
@@ -137,9 +138,9 @@ class HierTS(GroupPolicy):
 
     @property
     def heeds_widths(self) -> bool:
-        """Whether it was asked to respect widths."""
+        """Whether draws are restricted by the widths."""
         return bool(self.settings["widths"] == "respected")
 
     def used_widths(self) -> Sequence[float]:
-        """Return the declared widths if they are respected, else infinite ones."""
+        """Return the declared widths if they are respected, else infinite widths."""
         return self.clusters.widths if self.heeds_widths else [math.inf] * len(self.clusters.widths)

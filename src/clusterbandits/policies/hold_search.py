@@ -1,8 +1,8 @@
-"""``hold`` by search: the largest number of rounds for which a choice is found to be certain.
+"""``hold`` by search: find a large number of rounds for which the choice is certain.
 
-A policy states with ``certain(state, arm, n, rounds)`` whether its choice of round n stays the same for so
-many rounds whatever rewards they bring; ``hold_by_search`` looks for a large number of rounds for which it
-does. Rewards below 0 would refute that reasoning, so families that have them are played round by round.
+A policy defines ``certain(state, arm, n, rounds)``: whether its choice in round n stays the same for that
+many rounds, whatever their rewards. ``hold_by_search`` searches for a large number of such rounds. The
+reasoning does not apply to rewards below 0, so families with negative rewards are simulated round by round.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def fresh_memory(arms: int, **own: int) -> NDArray[Any]:
-    """Return the memory before the first round, one record.
+    """Return the memory before the first round, an array of one record.
 
-    ``unpulled`` is the number of arms without a pull; ``kept`` the arm that was chosen last, if its choice
-    may still be certain; ``proven`` for how many rounds from the present one on that was found.
+    ``unpulled`` is the number of arms without pulls; ``kept`` the arm chosen last, if the choice may still be
+    certain; ``proven`` the number of rounds, from the present one on, for which it is certain.
     """
     fields = {"unpulled": arms, "kept": NOBODY, "proven": 0, **own}
     memory = records(np.dtype([(name, np.int64) for name in fields]), 1)
@@ -33,13 +33,13 @@ def fresh_memory(arms: int, **own: int) -> NDArray[Any]:
 
 
 def fresh_reach(arms: int) -> NDArray[np.int64]:
-    """Return for how many rounds the search tries each arm first."""
+    """Return the number of rounds that the search tries first for each arm."""
     return np.ones(arms, dtype=np.int64)
 
 
 @kernel
 def keeps(state: Any, n: int) -> bool:
-    """Tell whether the arm kept is certain to be the choice of round n: no other need be looked at then."""
+    """Return whether the kept arm is certain to be the choice in round n, so that no search is needed."""
     memory = state.memory[0]
     memory.proven = 0 if memory.kept == NOBODY else _proven(state, memory.kept, n)
     return bool(memory.proven > 0)
@@ -47,7 +47,7 @@ def keeps(state: Any, n: int) -> bool:
 
 @kernel
 def hold_by_search(state: Any, arm: int, n: int, limit: int) -> int:
-    """Return for how many rounds from n on, ``limit`` at most, the arm is certain to be selected."""
+    """Return the number of rounds from n on, at most ``limit``, for which the arm is certain."""
     if state.pulls.size == 1:
         return min(limit, FOREVER)
     memory = state.memory[0]
@@ -60,9 +60,10 @@ def hold_by_search(state: Any, arm: int, n: int, limit: int) -> int:
 
 @kernel
 def _proven(state: Any, arm: int, n: int) -> int:
-    """Return for how many rounds the arm is certain, 0 where not even for one.
+    """Return the number of rounds for which the arm is certain; 0 if it is not certain at all.
 
-    A few more are tried than the last time, and half as many as long as that fails: most trials succeed.
+    The search starts a little above the last result and halves the number until it succeeds; most searches
+    succeed at once.
     """
     if state.law.lowest < 0.0:
         return 1 if certain(state, arm, n, 1) else 0
@@ -75,7 +76,7 @@ def _proven(state: Any, arm: int, n: int) -> int:
 
 @kernel
 def take_in(state: Any, arm: int, pulls: int, total: float) -> None:
-    """Add to the arm's statistics."""
+    """Update the statistics of the arm."""
     if state.pulls[arm] == 0 and pulls > 0:
         state.memory[0].unpulled -= 1
     state.pulls[arm] += pulls

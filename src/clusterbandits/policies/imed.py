@@ -1,4 +1,4 @@
-"""IMED: the arm whose being best is hardest to rule out."""
+"""IMED: indexed minimum empirical divergence."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 @kernel
 def argued(state: ImedState, arm: int, best: float, width: float) -> float:
-    """Return t d⁺(m, best − width), what an arm argues against a mate of its being best."""
+    """Return t d⁺(m, best − width): the evidence of an arm against another arm of its cluster being best."""
     mean = state.totals[arm] / state.pulls[arm]
     return float(state.pulls[arm] * divergence_above(state.law, mean, best, width))
 
 
 @kernel
 def plain_score(state: ImedState, arm: int, best: float) -> float:
-    """Return IMED's H, from the arm's own rewards."""
+    """Return the H of IMED, which uses the arm's own rewards only."""
     return argued(state, arm, best, 0.0) + math.log(state.pulls[arm])
 
 
 class IMED(ImedPolicy):
-    r"""Pull the arm with the least H, the evidence against its being best plus the log of its pulls.
+    r"""Pull the arm with the smallest H: the evidence against its being best, plus the log of its pulls.
 
     .. math:: H_k = t_k\, d(m_k, m^*) + \log t_k
 
-    with m* the largest mean so far. No index is solved for. It knows nothing of clusters.
+    with m* the largest empirical mean. No equation has to be solved. Clusters are ignored.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""IMED-Clus: IMED in which the other arms of a cluster count too."""
+"""IMED-Clus: IMED with the evidence of the other arms of a cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @kernel
 def add_up(state: ImedState, best: float) -> None:
-    """Add up what the arms of every cluster argue against each other's being best."""
+    """Sum, for each cluster, the evidence of its arms against each other's being best."""
     for c in range(state.sums.size):
         state.sums[c] = 0.0
         if state.widths[c] < math.inf and state.start[c + 1] - state.start[c] > 1:
@@ -26,35 +26,35 @@ def add_up(state: ImedState, best: float) -> None:
 
 @kernel
 def clustered_score(state: ImedState, arm: int, best: float) -> float:
-    """Return IMED-Clus' H, without a hedge; ``add_up`` goes before."""
-    c, mates = state.cluster[arm], 0.0
+    """Return the H of IMED-Clus without a hedge; ``add_up`` must be called first."""
+    c, others = state.cluster[arm], 0.0
     if state.sums[c] == math.inf:
         for place in range(state.start[c], state.start[c + 1]):
             if state.order[place] != arm:
-                mates += argued(state, state.order[place], best, state.widths[c])
+                others += argued(state, state.order[place], best, state.widths[c])
     elif state.sums[c] > 0.0:
-        mates = max(state.sums[c] - argued(state, arm, best, state.widths[c]), 0.0)
-    return plain_score(state, arm, best) + mates
+        others = max(state.sums[c] - argued(state, arm, best, state.widths[c]), 0.0)
+    return plain_score(state, arm, best) + others
 
 
 @kernel
 def score(state: ImedState, arm: int, best: float) -> float:
-    """Return what arms are compared by."""
+    """Return H, with the hedge if there is one."""
     value = clustered_score(state, arm, best)
     return min(value, plain_score(state, arm, best) / state.hedge) if state.hedge > 0.0 else value
 
 
 class IMEDClus(ImedPolicy):
-    r"""Pull the arm with the least H, to which its mates' evidence is added.
+    r"""Pull the arm with the smallest H, which includes the evidence of the other arms of its cluster.
 
     .. math:: H_k = t_k\, d(m_k, m^*) + \sum_{j \ne k} t_j\, d^+(m_j, m^* - \beta) + \log t_k
 
-    where j runs over the mates of arm k, and m* is the largest mean so far.
+    where j runs over the other arms of the cluster of arm k, and m* is the largest empirical mean.
 
     Parameters
     ----------
     hedge
-        κ from 0 (none) to 1: an arm's H is at most IMED's over κ.
+        κ from 0 (the default, no hedge) to 1: the H of an arm is at most its IMED value divided by κ.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class IMEDClus(ImedPolicy):
 
     References
     ----------
-    Of this project; IMED is that of Honda and Takemura.
+    New in this project; IMED is that of Honda and Takemura.
     """
 
     name = "imed-clus"

@@ -1,4 +1,4 @@
-"""``select`` and ``hold`` of IMED and its clustered kin: the smallest H, and for how long it stays so."""
+"""``select`` and ``hold`` of IMED and its clustered variants: the arm with the smallest H."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARGIN = 1e-12
 
 @kernel
 def select(state: ImedState, n: int) -> int:
-    """Return the first arm never pulled, the one before where it is certain, or the best one."""
+    """Return the first arm without pulls, the arm chosen last if it is certain, or the best arm."""
     if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
     if not keeps(state, n):
@@ -34,13 +34,13 @@ def select(state: ImedState, n: int) -> int:
 
 @kernel
 def ahead(state: ImedState, _n: int) -> int:
-    """Return what ``select`` does, and do not try first whether the arm before is certain."""
+    """Return what ``select`` returns, without first checking whether the arm chosen last is certain."""
     return first_unpulled(state.pulls) if state.memory[0].unpulled > 0 else _choose(state)
 
 
 @kernel
 def _choose(state: ImedState) -> int:
-    """Return the arm with the smallest H, or the one that refutes its cluster at the least cost."""
+    """Return the arm with the smallest H, or the arm that rules out its cluster with the least regret."""
     leader = leader_of(state.pulls, state.totals)
     best = state.totals[leader] / state.pulls[leader]
     add_up(state, best)
@@ -58,7 +58,7 @@ def _choose(state: ImedState) -> int:
 
 @kernel
 def among(state: ImedState, _n: int, open_arms: Mask) -> int:
-    """Return the best one of the arms that are open; what is known of others counts."""
+    """Return the best open arm; rewards of the other arms count too."""
     if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
     leader = leader_among(state.pulls, state.totals, open_arms)
@@ -79,19 +79,19 @@ def among(state: ImedState, _n: int, open_arms: Mask) -> int:
 
 @kernel
 def certain(state: ImedState, arm: int, _n: int, rounds: int) -> bool:
-    """Tell whether the arm stays the one with the smallest H, whatever the rounds pay.
+    """Return whether the arm keeps the smallest H, whatever rewards it gets.
 
-    Its mean stays between ``low``, where no round pays anything, and ``high``, where each pays the highest
-    reward. So m* stays between the larger of ``low`` and the best rival's mean, where rivals are easiest to
-    pull, and the larger of ``high`` and that, where the other arms of the cluster argue most.
+    Its mean stays between ``low`` (all rewards are 0) and ``high`` (all rewards are the largest possible). So
+    m* stays between max(low, best rival's mean), where rivals have their smallest H, and max(high, best
+    rival's mean), where the evidence of the other arms of its cluster is largest.
     """
     pulls, c = state.pulls[arm] + rounds - 1, state.cluster[arm]
     low = state.totals[arm] / pulls
     alone = state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
-    strangers, rivals = _best_rivals(state, arm)
-    if state.steers and not (strangers < low or outweighs(state, arm)):
+    outside, rivals = _best_rivals(state, arm)
+    if state.steers and not (outside < low or outweighs(state, arm)):
         return False
-    own, mates = math.log(pulls), 0.0
+    own, others = math.log(pulls), 0.0
     if low < rivals:
         own += pulls * divergence_above(state.law, low, rivals, 0.0)
     if not alone:
@@ -103,27 +103,27 @@ def certain(state: ImedState, arm: int, _n: int, rounds: int) -> bool:
             return False
         for place in range(state.start[c], state.start[c + 1]):
             if state.order[place] != arm:
-                mates += argued(state, state.order[place], most, state.widths[c])
-    limit = min(own + mates, own / state.hedge) if state.hedge > 0.0 else own + mates
+                others += argued(state, state.order[place], most, state.widths[c])
+    limit = min(own + others, own / state.hedge) if state.hedge > 0.0 else own + others
     return _all_behind(state, arm, max(low, rivals), own, limit + _MARGIN * max(limit, 1.0))
 
 
 @kernel
 def _best_rivals(state: ImedState, arm: int) -> tuple[float, float]:
-    """Return the largest mean among the arms of other clusters, and among all other arms."""
-    strangers, rivals = -math.inf, -math.inf
+    """Return the largest mean of the arms of other clusters, and of all other arms."""
+    outside, rivals = -math.inf, -math.inf
     for other in range(state.pulls.size):
         if other != arm:
             mean = state.totals[other] / state.pulls[other]
             rivals = max(rivals, mean)
             if state.cluster[other] != state.cluster[arm]:
-                strangers = max(strangers, mean)
-    return strangers, rivals
+                outside = max(outside, mean)
+    return outside, rivals
 
 
 @kernel
 def _all_behind(state: ImedState, arm: int, best: float, own: float, limit: float) -> bool:
-    """Tell whether all rivals stay behind an arm whose own H is at most ``own``, from m* = ``best`` on."""
+    """Return whether all rivals stay behind an arm whose own H is at most ``own``, for m* ≥ ``best``."""
     c = state.cluster[arm]
     alone = state.start[c + 1] - state.start[c] == 1 or state.widths[c] == math.inf
     add_up(state, best)
@@ -139,13 +139,13 @@ def _all_behind(state: ImedState, arm: int, best: float, own: float, limit: floa
 
 
 @kernel
-def _stays_behind(state: ImedState, mate: int, best: float, own: float, limit: float) -> bool:
-    """Tell whether a mate stays behind: what the others argue counts against both alike."""
-    mean, pulls = state.totals[mate] / state.pulls[mate], state.pulls[mate]
-    ahead = pulls * rise(state.law, mean, best, state.widths[state.cluster[mate]]) + math.log(pulls)
+def _stays_behind(state: ImedState, other: int, best: float, own: float, limit: float) -> bool:
+    """Return whether another arm of the cluster stays behind; the other arms count equally for both."""
+    mean, pulls = state.totals[other] / state.pulls[other], state.pulls[other]
+    ahead = pulls * rise(state.law, mean, best, state.widths[state.cluster[other]]) + math.log(pulls)
     if not ahead > own + _MARGIN * max(limit, 1.0):
         return False
-    return bool(state.hedge == 0.0 or plain_score(state, mate, best) / state.hedge > limit)
+    return bool(state.hedge == 0.0 or plain_score(state, other, best) / state.hedge > limit)
 
 
 KERNELS = Kernels(

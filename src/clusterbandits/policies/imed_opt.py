@@ -1,4 +1,4 @@
-"""IMED-OPT: IMED-Clus that refutes a cluster with whichever arms do so at the least cost."""
+"""IMED-OPT: IMED-Clus that rules out each suboptimal cluster by the pulls that incur the least regret."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from clusterbandits.policies.settings import ALARM
 
 
 class IMEDOPT(ImedPolicy):
-    r"""Find the arm IMED-Clus would pull; pull the arm that refutes its cluster at the least cost.
+    r"""Find the arm of IMED-Clus; pull the arm that rules out its cluster with the least regret.
 
-    The steps after IMED-Clus' choice are those of ``ClusOPT``: where the lowest arm alone refutes the cluster
-    cheaper than all of them (B < A), that one is pulled.
+    The steps after the choice of IMED-Clus are those of ``ClusOPT``: if pulls of the lowest arm alone rule
+    out the cluster with less regret than pulls of all its arms (B < A), the lowest arm is pulled.
 
     Parameters
     ----------
     hedge
-        κ from 0 (none) to 1: an arm's H is at most IMED's over κ.
+        κ from 0 (the default, no hedge) to 1: the H of an arm is at most its IMED value divided by κ.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class IMEDOPT(ImedPolicy):
 
     References
     ----------
-    Of this project; IMED is that of Honda and Takemura.
+    New in this project; IMED is that of Honda and Takemura.
     """
 
     name = "imed-opt"

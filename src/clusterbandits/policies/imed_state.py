@@ -1,6 +1,7 @@
-"""What IMED and its clustered kin share: state, kernels and explanations.
+"""State, kernels and explanations that IMED and its clustered variants share.
 
-The formulas are in the files of the policies, which import this one; so this one imports kernels on use.
+The formulas are in the files of the policies, which import this module, so this module imports kernels on
+use.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ImedState(NamedTuple):
-    """Statistics, what is known of clusters, and which variant it is."""
+    """Statistics, clusters and widths, and the variant."""
 
     law: Law
     hedge: float
@@ -38,27 +39,27 @@ class ImedState(NamedTuple):
     alarm: Alarm
     memory: NDArray[Any]
     reach: Ints
-    #: H of every arm, and what the arms of every cluster argue together.
+    #: H of each arm, and the summed evidence of the arms of each cluster.
     scores: Floats
     sums: Floats
 
 
 class ImedPolicy(Policy):
-    """A policy that pulls the arm with the smallest H."""
+    """Base class of policies that pull the arm with the smallest H."""
 
     relies_on = (Assumption.REWARDS_NOT_NEGATIVE,)
-    #: Whether clusters that one arm can refute are left to that arm.
+    #: Whether to pull the lowest arm alone if that rules out a cluster with the least regret.
     steers: ClassVar[bool] = False
 
     @property
     def kernels(self) -> Kernels:
-        """The compiled functions."""
+        """The compiled functions of the policy."""
         from clusterbandits.policies.imed_kernels import KERNELS
 
         return KERNELS
 
     def new_state(self, rng: Generator | None) -> ImedState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         del rng
         members, widths = self.groups()
         arms = len(self.clusters.arms)

@@ -1,4 +1,4 @@
-"""Kindred: Thompson sampling that learns how alike the arms of a cluster are, and explores sparingly."""
+"""Kindred: hierarchical Thompson sampling that learns how similar the arms of a cluster are."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from clusterbandits.families.law import Law
     from clusterbandits.partition import Label
 
-#: How often means are drawn until they keep within a width.
+#: The largest number of attempts to draw means within a width.
 _TRIES = 20
-#: The odds that an arm is drawn as an exception double with so many pulls: otherwise, one that looks like its
-#: cluster so far is pulled too seldom to be found in time.
+#: The number of pulls that doubles the odds of drawing an arm as an exception. Otherwise, an arm that has
+#: resembled its cluster so far would be pulled too seldom to be recognised as an exception.
 _PULLS_TO_DOUBLE = 32.0
 
 
 class KindredState(NamedTuple):
-    """Statistics, the prior that was given (0 pulls: none), what was learned, and what is drawn."""
+    """Statistics, the given prior (0 pulls: none), what was learned, and the draws."""
 
     law: Law
     pulls: Ints
@@ -63,24 +63,24 @@ class KindredState(NamedTuple):
     known: float
     known_total: float
     kinship: Kinship
-    #: [arm]: what stands for the mean of every arm in this round.
+    #: [arm]: the draw or posterior mean of each arm in this round.
     draws: Floats
 
 
 @kernel
 def select(state: KindredState, _n: int) -> int:
-    """Return the arm with the largest draw; arms that must be tried first go before."""
+    """Return an arm that must be tried first or, if there is none, the arm with the largest draw."""
     untried = _untried(state)
     return untried if untried >= 0 else draw_largest(state)
 
 
 @kernel
 def draw_largest(state: KindredState) -> int:
-    """Draw what stands for the means of all arms; return the arm with the largest."""
+    """Set the draws or posterior means of all arms; return the arm with the largest."""
     kin, chosen, best = state.kinship, 0, -math.inf
     if state.pulls.size > 1:
         common = draw_cell(state.stream, kin.common)
-        for c in range(kin.told.size):
+        for c in range(kin.observed.size):
             _draw_cluster(state, c, common, 1.0 / (state.start[c + 1] - state.start[c]))
             for place in range(state.start[c], state.start[c + 1]):
                 arm = state.order[place]
@@ -91,16 +91,16 @@ def draw_largest(state: KindredState) -> int:
 
 @kernel
 def among(state: KindredState, _n: int, open_arms: Mask) -> int:
-    """Return the open arm with the largest draw, given all rewards; arms that must be tried first go before.
+    """Return the open arm with the largest draw given all rewards; arms that must be tried first precede it.
 
-    About one open arm of a cluster is drawn, whatever the number of others.
+    On average about one open arm per cluster is drawn, whatever the number of other arms.
     """
     untried = _untried_among(state, open_arms)
     if untried >= 0:
         return untried
     kin, chosen, best = state.kinship, NOBODY, -math.inf
     common = draw_cell(state.stream, kin.common)
-    for c in range(kin.told.size):
+    for c in range(kin.observed.size):
         count = 0
         for place in range(state.start[c], state.start[c + 1]):
             count += open_arms[state.order[place]]
@@ -115,9 +115,9 @@ def among(state: KindredState, _n: int, open_arms: Mask) -> int:
 
 @inner_kernel
 def _untried_among(state: KindredState, open_arms: Mask) -> int:
-    """Return an open arm that must be tried first, or -1, as ``_untried`` does."""
-    for c in range(state.kinship.told.size):
-        if state.kinship.told[c] == 0.0:
+    """Return an open arm that must be tried first, or -1; see ``_untried``."""
+    for c in range(state.kinship.observed.size):
+        if state.kinship.observed[c] == 0.0:
             for place in range(state.start[c], state.start[c + 1]):
                 if open_arms[state.order[place]]:
                     return int(state.order[place])
@@ -132,11 +132,11 @@ def _untried_among(state: KindredState, open_arms: Mask) -> int:
 def _untried(state: KindredState) -> int:
     """Return an arm that must be tried first, or -1.
 
-    It is the first one of a cluster without pulls; or any without, where means have no upper end: other arms
-    do not tell how much better it may be.
+    It is the first arm of a cluster without pulls or, if means have no upper limit, any arm without pulls,
+    because other arms then do not bound its mean.
     """
-    for c in range(state.kinship.told.size):
-        if state.kinship.told[c] == 0.0:
+    for c in range(state.kinship.observed.size):
+        if state.kinship.observed[c] == 0.0:
             return int(state.order[state.start[c]])
     if state.law.highest == math.inf:
         for arm in range(state.pulls.size):
@@ -147,9 +147,9 @@ def _untried(state: KindredState) -> int:
 
 @inner_kernel
 def _draw_cluster(state: KindredState, c: int, common: int, chance: float) -> None:
-    """Draw the way in which a cluster is explained, and then what stands for the means of its arms.
+    """Draw the explanation of a cluster, then set the draws or posterior means of its arms.
 
-    An arm that is no exception is drawn with a probability of ``chance``.
+    An arm that is not an exception is drawn with probability ``chance``.
     """
     ways, share = state.kinship.ways[c, common], uniform(state.stream)
     if share < ways[UNRELATED_BELOW]:
@@ -160,7 +160,7 @@ def _draw_cluster(state: KindredState, c: int, common: int, chance: float) -> No
 
 @kernel
 def _draw_unrelated(state: KindredState, c: int) -> None:
-    """Draw all arms of a cluster from their own posteriors."""
+    """Draw the means of all arms of a cluster from their own posteriors."""
     base = state.kinship.base
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
@@ -170,7 +170,7 @@ def _draw_unrelated(state: KindredState, c: int) -> None:
 
 @kernel
 def _draw_precision(state: KindredState, c: int, common: int) -> int:
-    """Draw the precision of a cluster: the one in common, or one of its own."""
+    """Draw the precision of a cluster: the common one, or one of its own."""
     if uniform(state.stream) < state.kinship.ways[c, common, IN_COMMON]:
         return common
     return draw_cell(state.stream, state.kinship.own[c])
@@ -178,7 +178,7 @@ def _draw_precision(state: KindredState, c: int, common: int) -> int:
 
 @kernel
 def _draw_within(state: KindredState, c: int, common: int, chance: float) -> bool:
-    """Draw until the means keep within the width; tell whether they ever did."""
+    """Draw until the means are within the width; return whether any draw was."""
     for _ in range(_TRIES):
         by_width = uniform(state.stream) < state.kinship.ways[c, common, BY_WIDTH]
         v = WIDTH if by_width else _draw_precision(state, c, common)
@@ -189,9 +189,9 @@ def _draw_within(state: KindredState, c: int, common: int, chance: float) -> boo
 
 @kernel
 def _draw_alike(state: KindredState, c: int, v: int, chance: float, within: bool) -> bool:
-    """Draw exceptions, and others with a probability of ``chance``; the rest stand at their posterior means.
+    """Draw exceptions, and other arms with probability ``chance``; use posterior means for the rest.
 
-    To keep ``within`` the width, all are drawn; tell whether they do.
+    With ``within``, all arms are drawn; return whether the draws are within the width.
     """
     mean, point = draw_cluster_mean(state, state.stream, c, v)
     known = worth(state, c, v, mean)
@@ -215,7 +215,7 @@ def _draw_alike(state: KindredState, c: int, v: int, chance: float, within: bool
 
 @inner_kernel
 def _drawn_as_exception(state: KindredState, v: int, point: int, arm: int) -> float:
-    """Return how often an arm is drawn as an exception."""
+    """Return the probability with which an arm is drawn as an exception."""
     exception = state.kinship.exceptions[v, point, arm]
     odds = exception * (1.0 + state.pulls[arm] / _PULLS_TO_DOUBLE)
     return float(odds / (1.0 - exception + odds))
@@ -223,15 +223,15 @@ def _drawn_as_exception(state: KindredState, v: int, point: int, arm: int) -> fl
 
 @kernel
 def update(state: KindredState, arm: int, pulls: int, total: float) -> None:
-    """Add to the statistics of the arm and of its cluster."""
+    """Update the statistics of the arm and of its cluster."""
     state.pulls[arm] += pulls
     state.totals[arm] += total
-    state.kinship.told[state.cluster[arm]] += pulls
+    state.kinship.observed[state.cluster[arm]] += pulls
 
 
 @kernel
 def watch(state: KindredState, n: int) -> int:
-    """Look at the widths; what was learned with another width no longer holds."""
+    """Check the widths; invalidate what was learned with a width that is now ignored."""
     looked = watch_widths(state, n)
     for c in range(state.widths.size):
         if state.alarm.fired[c] == n and state.alarm.widens:
@@ -240,7 +240,7 @@ def watch(state: KindredState, n: int) -> int:
 
 
 class _Memory(StreamPlace):
-    """The place in the stream, and the rewards that were learned from, which all else follows from."""
+    """The position in the random stream, and the rewards learned from; all else follows from them."""
 
     keys = ("stream", "learned_pulls", "learned_totals")
 
@@ -262,7 +262,7 @@ class _Memory(StreamPlace):
             between("learned_totals", data.owner, total, low * pulls, high * pulls)
 
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
-        """Learn again from the same rewards, or from all of them if the arms are no longer the same."""
+        """Learn again from the same rewards, or from all rewards if the arms have changed."""
         super().load(data, state, numbers)
         kin, same = state.kinship, len(data["learned_pulls"]) == len(numbers)
         kin.pulls[:] = data["learned_pulls"] if same else state.pulls
@@ -270,7 +270,7 @@ class _Memory(StreamPlace):
         learn_all(state)
 
     def learn_again(self, state: Any, number: int) -> None:
-        """Let the cluster of an arm be due."""
+        """Mark the cluster of an arm as due for learning."""
         state.kinship.due[state.cluster[number]] = 0.0
 
     def learn_all(self, state: Any) -> None:
@@ -280,19 +280,18 @@ class _Memory(StreamPlace):
 
 
 class Kindred(Policy):
-    r"""Learn how alike the arms of a cluster are; draw the means of a few arms; pull the largest.
+    r"""Learn how similar the arms of each cluster are; draw the means of a few arms; pull the largest.
 
-    Every cluster has three possible explanations: its arms are alike, to a degree that is learned from all
-    clusters; they are alike and within their declared width; or they are unrelated. Among arms that are
-    alike, each may be an exception, which stands for itself. So rewards tell about other arms of a cluster
-    where that is true, a declared width helps without being trusted blindly, and an arm that is better than
-    its cluster is still found. Exceptions and about one other arm of a cluster are drawn from their
-    posteriors in a round, and the other arms stand at their posterior means: drawing all of them explores far
-    too much where there are many.
+    Each cluster has three possible explanations: its arms are similar, to a degree that is learned from all
+    clusters; they are similar and within their declared width; or they are unrelated. Each of several similar
+    arms may be an exception, which is estimated from its own rewards. So arms share information only if they
+    are similar, a declared width helps even though it may be wrong, and an arm that is better than its
+    cluster is still found. In each round, exceptions and about one other arm per cluster are drawn from their
+    posteriors, and posterior means are used for the other arms: drawing all of many arms explores too much.
 
-    Widths are not needed. An arm that is added to a cluster is judged by the others until it has rewards of
-    its own; where means have no upper end, as with Gaussian rewards, every arm is pulled once first. What was
-    learned is computed again when the pulls of a cluster have grown by 3 %.
+    Widths are not needed. The mean of a new arm is estimated from the other arms of its cluster until the arm
+    has its own rewards; if means have no upper limit, as with Gaussian rewards, each arm is pulled once
+    first. The posterior of a cluster is computed again when its pulls have grown by 3 %.
 
     Examples
     --------
@@ -304,9 +303,9 @@ class Kindred(Policy):
 
     References
     ----------
-    Of this project; Hong, Kveton, Zaheer and Ghavamzadeh, Hierarchical Bayesian bandits, AISTATS 2022; for
-    draws of few arms Jin, Xu, Xiao and Anandkumar, Finite-time regret of Thompson sampling algorithms for
-    exponential family multi-armed bandits, NeurIPS 2022.
+    New in this project. Hong, Kveton, Zaheer and Ghavamzadeh, Hierarchical Bayesian bandits, AISTATS 2022;
+    for draws of few arms: Jin, Xu, Xiao and Anandkumar, Finite-time regret of Thompson sampling algorithms
+    for exponential family multi-armed bandits, NeurIPS 2022.
     """
 
     name = "kindred"
@@ -322,7 +321,7 @@ class Kindred(Policy):
     most_arms = MOST_TABLE_ARMS
 
     def new_state(self, rng: Generator | None) -> KindredState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         assert rng is not None
         members, arms = members_of(self.clusters), len(self.clusters.arms)
         mean, pulls = self.settings["prior"] or (0.0, 0.0)
@@ -337,19 +336,19 @@ class Kindred(Policy):
         return state._replace(kinship=_before_rewards(state))
 
     def supposing(self, live: Any) -> KindredState:
-        """Return a state for awaited rewards: they change neither what was learned nor widths."""
+        """Return a state for outstanding rewards, which change neither what was learned nor the widths."""
         state: KindredState = live
-        kinship = state.kinship._replace(told=state.kinship.told.copy())
+        kinship = state.kinship._replace(observed=state.kinship.observed.copy())
         return state._replace(pulls=state.pulls.copy(), totals=state.totals.copy(), kinship=kinship)
 
 
-#: What was learned from widths alone, by what it depends on.
+#: Cached results that depend on widths only.
 _BEFORE: dict[object, Kinship] = {}
 _MOST_KEPT = 64
 
 
 def _before_rewards(state: KindredState) -> Kinship:
-    """Return what is known before the first reward; it takes long to count, so a few of them are kept."""
+    """Return the prior before the first reward; counting draws takes long, so a few results are cached."""
     key = state.law, state.start.tobytes(), state.widths.tobytes(), state.known, state.known_total
     known = _BEFORE.get(key)
     if known is None:

@@ -1,4 +1,4 @@
-"""KL-UCB: every arm by itself."""
+"""KL-UCB: an upper confidence bound per arm, without clusters."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def threshold(n: int, a: float) -> float:
 
 @kernel
 def kl_index(law: Law, pulls: int, total: float, level: float) -> float:
-    """Return sup{q : t d(m, q) ≤ level}, the largest mean that the arm's own rewards do not refute."""
+    """Return sup{q : t d(m, q) ≤ level}, the upper confidence bound from the arm's own rewards."""
     return upper(law, total / pulls, level / pulls)
 
 
 class KLUCB(IndexPolicy):
-    r"""Pull the arm with the largest mean that its own rewards do not refute.
+    r"""Pull the arm with the largest upper confidence bound from its own rewards.
 
     .. math:: v_k(n) = \sup\{q : t_k\, d(m_k, q) \le \log n + a \log \log n\}
 
-    with t pulls and mean m of arm k. It knows nothing of clusters; its regret meets the classical bound.
+    with t pulls and mean m of arm k. Clusters are ignored; the regret meets the classical lower bound.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""KL-UCB++: KL-UCB with MOSS's threshold, for a known number of rounds."""
+"""KL-UCB++: KL-UCB with the threshold of MOSS, for a known horizon."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def score(state: ScoreState, _arm: int, pulls: int, total: float, _n: int) -> fl
 
 
 class KLUCBPlusPlus(ScorePolicy):
-    r"""Pull the arm with the largest mean not refuted, at a threshold that depends on the horizon.
+    r"""Pull the arm with the largest upper confidence bound, at a threshold that depends on the horizon.
 
     .. math:: v_k = \sup\{q : t_k\, d(m_k, q) \le \log^+(y(1 + \log^+(y)^2))\}, \quad y = T / (K t_k)
 
-    It must know the horizon T: a simulation sets it; for online use it must be given.
+    The horizon T must be known: simulations set it, and online use requires it as a setting.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class KLUCBPlusPlus(ScorePolicy):
     relies_on = MONOTONE
 
     def ask(self, k: int | None = None, *, available: Iterable[Label] | None = None) -> Any:
-        """Return the arm to play next, or a list of arms; refused where the horizon is not known."""
+        """Return the arm to pull next, or a list of arms; refused if the horizon is not known."""
         if self.settings["horizon"] is None:
             raise invalid("horizon", "KLUCBPlusPlus", "the number of rounds there will be, to be asked", None)
         return super().ask(k, available=available)

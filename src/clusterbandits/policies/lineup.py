@@ -1,4 +1,4 @@
-"""Which arms there are to choose from: arms are added, removed, retired and restored."""
+"""A changing set of arms: add, remove, retire and restore arms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Lineup(Merging):
-    """The part of a learner that follows a changing set of arms."""
+    """The part of a policy that handles a changing set of arms."""
 
     @property
     def retired(self) -> tuple[Label, ...]:
@@ -22,21 +22,22 @@ class Lineup(Merging):
             return tuple(label for label, gone in zip(self.clusters.arms, retired, strict=True) if gone)
 
     def add_arm(self, arm: Label, cluster: Label) -> None:
-        """Add a new arm to an existing cluster; policies that pull every arm once ask for it first."""
+        """Add a new arm to an existing cluster; policies that pull each arm once choose it next."""
         with self._lock:
             self._regroup(self.clusters.with_arm(arm, cluster))
 
     def remove_arm(self, arm: Label) -> None:
-        """Forget an arm; rounds go on counting. A cluster goes with its last arm."""
+        """Remove an arm and its rewards; its rounds still count. A cluster is removed with its last arm."""
         owner = f"{type(self).__name__}.remove_arm"
         with self._lock:
             self._check_left(self._number(arm, owner), owner)
             self._regroup(self.clusters.without_arm(arm))
 
     def retire_arm(self, arm: Label) -> None:
-        """Never choose an arm again, and keep what is known of it; rewards that arrive late still count.
+        """Stop choosing an arm but keep its rewards; rewards that arrive late still count.
 
-        Simulations of the policy have all its arms. ``remove_arm`` forgets an arm.
+        Simulations of the policy use all arms, retired ones included. To discard the rewards too, use
+        ``remove_arm``.
 
         Examples
         --------
@@ -56,7 +57,7 @@ class Lineup(Merging):
             self._retire(retired)
 
     def restore_arm(self, arm: Label) -> None:
-        """Let a retired arm be chosen again.
+        """Allow a retired arm to be chosen again.
 
         Examples
         --------
@@ -74,7 +75,7 @@ class Lineup(Merging):
             self._retire(retired)
 
     def _check_left(self, number: int, owner: str) -> None:
-        """Refuse to give up the last arm that can be chosen."""
+        """Refuse to remove or retire the last arm that can be chosen."""
         others = self._retired.copy()
         others[number] = True
         if others.all():

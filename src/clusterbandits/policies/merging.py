@@ -1,4 +1,4 @@
-"""What another policy has learned: taken over by a new policy, or merged into one that goes on."""
+"""Take over or merge the rewards that another policy has observed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterbandits.errors import WidthWarning
 from clusterbandits.limits import MOST_ROUNDS
-from clusterbandits.policies.told import Told
+from clusterbandits.policies.observed import Observed
 from clusterbandits.validate import Described, invalid, shown
 
 if TYPE_CHECKING:
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
     Row = NDArray[Any]
     _Snapshot = tuple[tuple[Label, ...], Family, dict[str, Any]]
 
-#: Totals that are computed may be beyond what the family can pay by this share, and are then cut off.
+#: The relative rounding error by which a computed total may exceed the possible range; it is then clipped.
 _ROUNDING = 1e-9
 
 
-class Merging(Told):
-    """The part of a learner that takes in what others have learned."""
+class Merging(Observed):
+    """The part of a policy that adds observations of other policies."""
 
-    #: Whether every reward must be told on its own.
+    #: Whether each reward must be given separately.
     _each: bool
 
     @property
     def _in_order(self) -> bool:
-        """Whether it learns from rewards one after another, so that sums of them are not enough."""
+        """Whether the policy depends on the order of rewards, so that sums are not enough."""
         return False
 
     def take_over(self, other: Any) -> None:
-        """Take in all that another policy knows, to go on in its place with other settings or widths.
+        """Take over all observations of another policy, to continue with other settings or widths.
 
-        These are pulls, totals, rounds, awaited rewards and retired arms. This policy must be before its
-        first round and may be of another kind.
+        These are pulls, totals, rounds, outstanding rewards and retired arms. This policy must not have
+        started and may be of another kind.
 
         Parameters
         ----------
         other
-            A policy with the same arms in the same order and the same reward family; it stays as it is.
+            Policy with the same arms in the same order and the same reward family; it is not changed.
 
         Examples
         --------
@@ -77,18 +77,18 @@ class Merging(Told):
         _warn(noticed)
 
     def merge(self, other: Any, since: Any = None) -> None:
-        """Add what another copy of this policy has learned: rewards, and pulls whose rewards it awaits.
+        """Add the rewards and outstanding pulls of another copy of this policy.
 
-        Retired arms stay those of this policy.
+        The retired arms of this policy do not change.
 
         Parameters
         ----------
         other
-            A policy with the same arms in the same order and the same reward family; it stays as it is.
+            Policy with the same arms in the same order and the same reward family; it is not changed.
         since
-            An earlier state of ``other``, from which both copies started: what was known then is not added
-            again. A reward that was awaited then must be told to one of the copies, not to both. Left out,
-            all that ``other`` knows is added.
+            Earlier state of ``other`` from which both copies started: its observations are not added again. A
+            reward that was outstanding then must be passed to only one of the copies. By default, all
+            observations of ``other`` are added.
 
         Examples
         --------
@@ -106,34 +106,34 @@ class Merging(Told):
         owner = f"{type(self).__name__}.merge"
         if other is self:
             raise invalid("other", owner, "another policy", Described("the policy itself"))
-        # One lock after the other: two policies may be merged into each other at the same time.
+        # Never both locks at once: two threads may merge two policies into each other.
         snapshot = _snapshot("other", other, owner)
         earlier = None if since is None else _snapshot("since", since, owner)
         with self._lock:
             theirs = self._same_arms("other", snapshot, owner)
             before = None if earlier is None else self._same_arms("since", earlier, owner)
             self._check_learns(owner)
-            told = self._merged(self._told(), theirs, before, owner)
-            self._apply(told)
+            observed = self._merged(self._observed(), theirs, before, owner)
+            self._apply(observed)
             self.saved.add(self._live, theirs["choice"], {} if before is None else before["choice"])
             noticed = self._watch() if self._next_round >= self._look else []
         _warn(noticed)
 
     def _same_arms(self, parameter: str, snapshot: _Snapshot, owner: str) -> dict[str, Any]:
-        """Return what another policy was told, if its arms, family and sums are those of this one."""
-        arms, family, told = snapshot
+        """Return the observations of another policy; refuse other arms, another family or missing sums."""
+        arms, family, observed = snapshot
         if arms != self.clusters.arms:
             given = Described(f"one with the arms {shown(list(arms))}")
             raise invalid(parameter, owner, "a policy with the same arms in the same order", given)
         if family != self.family:
             raise invalid(parameter, owner, f"a policy for {self.family.spec} rewards", family.spec)
-        if self.needs_squares and "squares" not in told:
+        if self.needs_squares and "squares" not in observed:
             given = Described("one without them")
             raise invalid(parameter, owner, "a policy that keeps sums of squares", given)
-        return told
+        return observed
 
     def _check_learns(self, owner: str) -> None:
-        """Refuse a policy that learns from rewards one after another."""
+        """Refuse a policy that depends on the order of rewards."""
         if self._in_order:
             given = Described("one that learns from every reward in turn")
             raise invalid("policy", owner, "one that learns from sums of rewards", given)
@@ -141,62 +141,62 @@ class Merging(Told):
     def _merged(
         self, mine: dict[str, Any], theirs: dict[str, Any], before: dict[str, Any] | None, owner: str
     ) -> dict[str, Any]:
-        """Return the sums of what two policies were told, without what both knew before."""
+        """Return the sums of the observations of two policies, counting common earlier ones once."""
         nothing = {key: np.zeros(len(mine["pulls"])) for key in self._per_arm}
         known = nothing if before is None else before
         if np.any(np.asarray(theirs["pulls"]) < np.asarray(known["pulls"])):
             given = Described("a policy that knows of more pulls")
             raise invalid("since", owner, "an earlier state of the other policy", given)
-        told: dict[str, Any] = {key: _added(mine[key], theirs[key], known[key]) for key in self._per_arm}
-        told["pulls"] = told["pulls"].astype(np.int64)
-        told["awaited"] = np.maximum(told["awaited"], 0).astype(np.int64)
+        observed: dict[str, Any] = {key: _added(mine[key], theirs[key], known[key]) for key in self._per_arm}
+        observed["pulls"] = observed["pulls"].astype(np.int64)
+        observed["awaited"] = np.maximum(observed["awaited"], 0).astype(np.int64)
         sizes = [np.abs(part["totals"]) for part in (mine, theirs, known)]
-        for number, (total, pulls) in enumerate(zip(told["totals"], told["pulls"], strict=True)):
+        for number, (total, pulls) in enumerate(zip(observed["totals"], observed["pulls"], strict=True)):
             possible = self._cut_off(float(total), int(pulls), float(sum(part[number] for part in sizes)))
             if possible is None:
                 given = Described(f"a total of {total:g} in {pulls} pulls of an arm")
                 raise invalid("since", owner, "an earlier state of the other policy", given)
-            told["totals"][number] = possible
+            observed["totals"][number] = possible
         gone = _gone(mine) + _gone(theirs) - (0 if before is None else _gone(before))
-        told["rounds"] = int(told["pulls"].sum() + told["awaited"].sum()) + max(gone, 0)
-        if told["rounds"] > MOST_ROUNDS:
-            given = Described(f"{told['rounds']:g} rounds together")
+        observed["rounds"] = int(observed["pulls"].sum() + observed["awaited"].sum()) + max(gone, 0)
+        if observed["rounds"] > MOST_ROUNDS:
+            given = Described(f"{observed['rounds']:g} rounds together")
             raise invalid("other", owner, f"small enough for {MOST_ROUNDS:g} rounds in all", given)
-        return told
+        return observed
 
-    def _apply(self, told: dict[str, Any]) -> None:
+    def _apply(self, observed: dict[str, Any]) -> None:
         """Set the sums of all arms and learn from those that have changed."""
         state: Any = self._live
-        more, fewer_rounds = told["pulls"] - state.pulls, told["rounds"] < self._next_round - 1
-        corrected = (more == 0) & (told["totals"] != state.totals)
+        more, fewer_rounds = observed["pulls"] - state.pulls, observed["rounds"] < self._next_round - 1
+        corrected = (more == 0) & (observed["totals"] != state.totals)
         for number in np.flatnonzero((more > 0) | corrected).tolist():
-            state.totals[number] = told["totals"][number]
+            state.totals[number] = observed["totals"][number]
             if self.needs_squares:
-                state.squares[number] = max(told["squares"][number], 0.0)
+                state.squares[number] = max(observed["squares"][number], 0.0)
             self._kernels.update(state, number, int(more[number]), 0.0)
         for number in np.flatnonzero((more > 0) | corrected).tolist():
             if corrected[number]:
                 self.saved.learn_again(state, number)
             self._kernels.learn(state, number)
-        self._awaited[:] = told["awaited"]
-        self._all_awaited, self._all_told = int(self._awaited.sum()), int(state.pulls.sum())
-        self._next_round = told["rounds"] + 1
+        self._awaited[:] = observed["awaited"]
+        self._all_awaited, self._all_observed = int(self._awaited.sum()), int(state.pulls.sum())
+        self._next_round = observed["rounds"] + 1
         self._forget_views(state)
         if fewer_rounds:
             self.saved.forget(state, self._next_round)
             self._watch_earlier()
 
     def _check_sums(self, owner: str) -> None:
-        """Refuse a policy that needs every reward on its own."""
+        """Refuse a policy that needs each reward separately."""
         if self._each:
             given = Described("one that needs every reward on its own")
             raise invalid("policy", owner, "one that learns from sums of rewards", given)
 
     def _cut_off(self, total: float, pulls: int, size: float) -> float | None:
-        """Return a total that the family can pay, within rounding of numbers of that size, or None."""
+        """Return the nearest possible total within the rounding error of numbers of this size, or None."""
         if not pulls:
             return 0.0 if abs(total) <= _ROUNDING * size else None
-        # Rewards of a scale family are as small as one likes: what rounds to nothing is no sum of them.
+        # Rewards of a scale family are arbitrarily small but never 0, so a total of 0 is impossible.
         lowest = total if self.family.scale_family else self.family.lowest * pulls
         nearest = min(max(total, lowest), self.family.highest * pulls)
         possible = nearest if abs(nearest - total) <= _ROUNDING * size else total
@@ -204,11 +204,11 @@ class Merging(Told):
 
 
 def _snapshot(parameter: str, other: Any, owner: str) -> _Snapshot:
-    """Return the arms and the family of another policy, and what it was told."""
-    if not isinstance(other, Told):
+    """Return the arms, the family and the observations of another policy."""
+    if not isinstance(other, Observed):
         raise invalid(parameter, owner, "a policy", other)
     with other._lock:
-        return other.clusters.arms, other.family, other._told()
+        return other.clusters.arms, other.family, other._observed()
 
 
 def _added(mine: Any, theirs: Any, before: Any) -> Row:
@@ -216,9 +216,9 @@ def _added(mine: Any, theirs: Any, before: Any) -> Row:
     return added
 
 
-def _gone(told: dict[str, Any]) -> int:
-    """Return how many rounds are those of arms since removed."""
-    return int(told["rounds"] - sum(told["pulls"]) - sum(told["awaited"]))
+def _gone(observed: dict[str, Any]) -> int:
+    """Return the number of rounds of arms that were removed since."""
+    return int(observed["rounds"] - sum(observed["pulls"]) - sum(observed["awaited"]))
 
 
 def _warn(noticed: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""MOSS: a bonus that vanishes for arms that had their share of pulls."""
+"""MOSS: a bonus that vanishes once an arm has its share of pulls."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def score(state: ScoreState, _arm: int, pulls: int, total: float, n: int) -> flo
 
 
 class MOSS(ScorePolicy):
-    r"""Pull the arm with the largest mean plus a bonus that ends at n/K pulls; at any time.
+    r"""Pull the arm with the largest mean plus a bonus that is 0 from n/K pulls on (the anytime version).
 
     .. math:: v_k(n) = m_k + \sqrt{\tfrac{1+\alpha}{2}\, \log^+(n / (K t_k)) / t_k}
 
-    with t pulls and mean m of arm k, of K arms. The bonus is made for rewards from 0 to 1, and is multiplied
-    by high − low for bounded ones.
+    with t pulls and mean m of arm k, of K arms. The bonus is for rewards from 0 to 1; for bounded rewards it
+    is multiplied by high − low.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Online use: ``ask`` for the arm to play, ``tell`` its reward, in any order and at any time."""
+"""Online use: ``ask`` for the next arm, ``tell`` its reward, in any order and at any time."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from clusterbandits.partition import Label
     from clusterbandits.policies.protocol import State
 
-#: What is made when a policy is first asked or told, not before: simulations never use it.
+#: Attributes that the first online call creates; simulations do not use them.
 _LAZY = frozenset(
     {
         "_all_awaited",
-        "_all_told",
+        "_all_observed",
         "_awaited",
         "_chosen_on",
         "_each",
@@ -39,21 +39,21 @@ _LAZY = frozenset(
         "_views",
     }
 )
-#: What is made again from the rest.
+#: Attributes that follow from the others and are not copied.
 _DERIVED = frozenset({"_lock", "_kernels", "_views", "_chosen_on", "_known"})
 
 
 class Online(Lineup):
-    """``ask`` and ``tell`` on the kernels that simulations run.
+    """``ask`` and ``tell``, on the same kernels as simulations.
 
-    The number of the next round is one more than all pulls known of, those told and those still awaited. An
-    awaited pull counts as if it had paid its arm's mean so far, so that a batch spreads instead of asking for
-    one arm throughout. Where an arm has no rewards, that is the mean of all rewards, rounded to 1/8 on the
-    scale of the family (logits of means between two ends, logs of means above 0, else standard deviations),
-    so that it seldom changes.
+    The number of the next round is one more than the number of pulls, those with outstanding rewards
+    included. An outstanding reward counts as the empirical mean of its arm, so that a batch contains
+    different arms. For an arm without rewards, it counts as the mean of all rewards, rounded so that it
+    seldom changes: to 1/8 on the scale of the family (logits of means with two limits, logs of means above 0,
+    else standard deviations).
 
-    Every public call holds the policy's lock, reads included, because kernels release the GIL. Warnings are
-    issued after the lock is released, so that a handler may use the policy, even from another thread.
+    Every public method holds the policy's lock, even for reading, because kernels release the GIL. Warnings
+    are issued after the lock is released, so a warning handler may use the policy, even from another thread.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Online(Lineup):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Begin online use when the first of its attributes is asked for."""
+            """Begin online use when one of its attributes is first read."""
             if name not in _LAZY:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             with self._lock:
@@ -81,7 +81,7 @@ class Online(Lineup):
         self._live = live
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return a copy of all attributes but the lock and what follows from the others."""
+        """Return a copy of all attributes except the lock and derived ones."""
         with self._lock:
             if "_live" in vars(self):
                 self._settle()
@@ -102,50 +102,52 @@ class Online(Lineup):
 
     @property
     def rounds(self) -> int:
-        """How many pulls it knows of, told or awaited, those of arms since removed included."""
+        """The number of pulls, those with outstanding rewards and those of removed arms included."""
         with self._lock:
             return self._next_round - 1
 
     @property
     def pulls(self) -> dict[Label, int]:
-        """How many rewards of every arm it was told."""
+        """The number of observed rewards per arm."""
         with self._lock:
             return dict(zip(self.clusters.arms, self._live.pulls.tolist(), strict=True))
 
     @property
     def totals(self) -> dict[Label, float]:
-        """What every arm has paid so far."""
+        """The sum of observed rewards per arm."""
         with self._lock:
             return dict(zip(self.clusters.arms, self._live.totals.tolist(), strict=True))
 
     @property
     def awaited(self) -> dict[Label, int]:
-        """Arms that were asked for and whose rewards have not arrived, with how many are missing."""
+        """The number of outstanding rewards per arm, for arms that have any."""
         with self._lock:
             counts = zip(self.clusters.arms, self._awaited.tolist(), strict=True)
             return {label: count for label, count in counts if count}
 
     def ask(self, k: int | None = None, *, available: Iterable[Label] | None = None) -> Any:
-        """Return the arm to play next, or a list of arms to play before any of them has paid.
+        """Return the arm to pull next, or a batch of arms to pull before their rewards arrive.
 
         Parameters
         ----------
         k
-            How many arms; left out, one arm is returned by itself. Other threads wait until all are chosen.
+            Number of arms in the batch; by default, a single label is returned instead of a list. Other
+            threads wait until the batch is complete.
         available
-            The arms to choose from; left out, all that are not retired.
+            Arms to choose from; by default, all arms that are not retired.
 
         Notes
         -----
-        How a policy chooses among some of its arms, those that are available and not retired:
+        How a policy chooses from a subset of its arms, those that are available and not retired:
 
-        - Kindred, Thompson, Clus-TS, Hier-TS, and the variants of KL-UCB, Clus-UCB and IMED use all that they
-          know: rewards of the other arms still tell about their clusters. The leader is one of these arms.
+        - Kindred, Thompson, Clus-TS, Hier-TS, and the variants of KL-UCB, Clus-UCB and IMED also use the
+          rewards of the other arms, which are informative about their clusters. The empirical leader is the
+          best arm of the subset.
         - All other policies choose as if the other arms had been removed with ``remove_arm``.
 
-        Kindred and Thompson need no preparation for a set of arms. Other policies prepare a state per set and
-        keep those of the last four. With 600 arms that takes about 0.3 to 2 ms (Clus-TS, Hier-TS and CKL-UCB:
-        6 to 20 ms).
+        Kindred and Thompson need no preparation for a subset. Other policies prepare a state per subset and
+        keep the last four. With 600 arms, this takes about 0.3 to 2 ms (Clus-TS, Hier-TS and CKL-UCB: 6 to
+        20 ms).
 
         Examples
         --------
@@ -187,14 +189,14 @@ class Online(Lineup):
             self._mark(number)
 
     def expect(self, arm: Label, pulls: int = 1) -> None:
-        """Await rewards of an arm that was chosen elsewhere, as if ``ask`` had returned it.
+        """Register pulls of an arm that was chosen elsewhere, as if ``ask`` had returned it.
 
         Parameters
         ----------
         arm
-            The label of the arm, which may be retired.
+            Label of the arm, which may be retired.
         pulls
-            How many rewards to await.
+            Number of outstanding rewards to add, by default 1.
 
         Examples
         --------
@@ -213,21 +215,21 @@ class Online(Lineup):
             self._expect(number, many)
 
     def tell(self, arm: Label, reward: float, pulls: int = 1) -> None:
-        """Take in what an arm paid, whether or not it was asked for.
+        """Record a reward of an arm, whether or not ``ask`` returned the arm.
 
         Parameters
         ----------
         arm
-            The label of the arm.
+            Label of the arm.
         reward
-            What it paid: one reward or, with ``pulls``, the sum of that many.
+            Observed reward or, with ``pulls``, the sum of that many rewards.
         pulls
-            How many rewards the sum is made of.
+            Number of rewards in the sum, by default 1.
         """
         self._tell(arm, reward, pulls)
 
     def _tell_past(self, rows: Iterable[tuple[Label, int, float]]) -> None:
-        """Take in rows of an arm, its pulls and their total, and then learn from all of them at once."""
+        """Record rows of arm, pulls and total, then learn from all of them at once."""
         told = list(rows)
         for arm, pulls, total in told:
             self._tell(arm, total, pulls, learns=False)
@@ -253,7 +255,7 @@ class Online(Lineup):
             if expected:
                 self._awaited[number] = waiting - expected
                 self._all_awaited -= expected
-            self._all_told += many
+            self._all_observed += many
             self._next_round = following
             if self._views:
                 self._mark(number)
@@ -262,18 +264,18 @@ class Online(Lineup):
             warnings.warn(sentence, WidthWarning, stacklevel=3)
 
     def correct(self, arm: Label, change: float) -> None:
-        """Change the total of an arm: a reward that was told already turns out larger, or smaller.
+        """Correct the total of an arm, if a recorded reward turns out to be larger or smaller.
 
-        Pulls, rounds and awaited rewards stay as they are. Policies that need every reward on its own cannot
+        Pulls, rounds and outstanding rewards do not change. Policies that need each reward separately cannot
         be corrected.
 
         Parameters
         ----------
         arm
-            The label of the arm.
+            Label of the arm.
         change
-            By how much its total grows; negative if it shrinks. The new total must be possible for the
-            reward family and the number of pulls.
+            Amount to add to its total; negative to reduce it. The new total must be possible for the reward
+            family and the number of pulls.
 
         Examples
         --------
@@ -306,7 +308,7 @@ class Online(Lineup):
                 self._mark(number)
 
     def cancel(self, arm: Label, pulls: int = 1) -> None:
-        """Stop waiting for rewards that will never come: those rounds then never happened."""
+        """Drop outstanding rewards that will never arrive; their rounds do not count any more."""
         owner = f"{type(self).__name__}.cancel"
         many = whole("pulls", owner, pulls, least=1)
         with self._lock:

@@ -1,8 +1,8 @@
-"""OSSB: play the allocation that the lower bound asks for at the empirical means.
+"""OSSB: follow the optimal allocation of the lower bound at the empirical means.
 
-The solution c_k of the lower bound's linear program, the pulls per log n that arm k needs, is known in
-closed form: 1/D_k in clusters that hold a best arm; in any other 1/(α_k L) for all arms, or 1/b for the
-lowest alone, whichever is cheaper.
+The solution of the linear program of the lower bound, the pulls c_k per log n that arm k needs, has a closed
+form: 1/D_k in clusters that contain a best arm; in any other cluster, 1/(α_k L) for all arms or 1/b for the
+lowest arm alone, whichever incurs less regret.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MARGIN = 1e-12
 
 
 class AllocationState(NamedTuple):
-    """Statistics, what is known of clusters, and the allocation at the empirical means."""
+    """Statistics, clusters and widths, and the allocation at the empirical means."""
 
     law: Law
     epsilon: float
@@ -53,7 +53,7 @@ class AllocationState(NamedTuple):
     alarm: Alarm
     memory: NDArray[Any]
     reach: Ints
-    #: Pulls per log n that every arm needs, and pulls over that.
+    #: The pulls per log n that each arm needs, and the ratio of pulls to these.
     needed: Floats
     scores: Floats
 
@@ -65,7 +65,7 @@ def _inverse(value: float) -> float:
 
 @kernel
 def allocate(state: AllocationState, best: float) -> None:
-    """Write into ``needed`` the pulls per log n of every arm; 0 for those as good as the best."""
+    """Write to ``needed`` the pulls per log n that each arm needs; 0 for arms as good as the best."""
     for c in range(state.widths.size):
         first, beyond = state.start[c], state.start[c + 1]
         holds_best = False
@@ -116,7 +116,7 @@ def _allocate_cheapest(state: AllocationState, c: int, best: float) -> None:
 
 @kernel
 def select(state: AllocationState, n: int) -> int:
-    """Return the leader where all arms have what they need, else an arm that lacks pulls."""
+    """Return the leader if all arms have the pulls they need, else an arm that lacks pulls."""
     if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
     leader = leader_of(state.pulls, state.totals)
@@ -142,9 +142,10 @@ def select(state: AllocationState, n: int) -> int:
 
 @kernel
 def certain(state: AllocationState, arm: int, n: int, rounds: int) -> bool:
-    """Tell whether all arms keep what they need while the leader is pulled, whatever that pays.
+    """Return whether all arms keep the pulls they need while the leader is pulled, whatever its rewards.
 
-    Its mean stays between ``low`` and ``high``; D, b and α rise with it, which bounds every c_k from above.
+    The mean of the leader stays between ``low`` and ``high``; D, b and α increase with it, which bounds each
+    c_k from above.
     """
     if arm != leader_of(state.pulls, state.totals):
         return False
@@ -177,7 +178,7 @@ def _plainly_satisfied(state: AllocationState, c: int, leader: int, low: float, 
 
 @kernel
 def _cheaply_satisfied(state: AllocationState, c: int, low: float, high: float, wanted: float) -> bool:
-    """Tell whether a suboptimal cluster is satisfied, by one arm or by all, for every best mean between."""
+    """Return whether a suboptimal cluster has enough pulls for all best means from ``low`` to ``high``."""
     first, beyond, width = state.start[c], state.start[c + 1], state.widths[c]
     # L = 1 + Σ b/α, from below and from above.
     least_L, most_L, lowest = 1.0, 1.0, math.inf
@@ -213,15 +214,15 @@ def _cheaply_satisfied(state: AllocationState, c: int, low: float, high: float, 
 
 
 class OSSB(Policy):
-    r"""Pull the leader where all arms have the pulls the lower bound asks for, else one that lacks them.
+    r"""Pull the leader if all arms have the pulls that the lower bound requires, else one that lacks pulls.
 
-    With c_k the solution of the lower bound's linear program at the empirical means: where
+    Let c_k be the solution of the linear program of the lower bound at the empirical means. If
 
     .. math:: t_k \ge c_k (1 + \gamma) \log n
 
-    for all suboptimal arms the leader is pulled. Else, with s rounds that explored so far, the least pulled
-    arm if it has at most ε s pulls, or else the arm with the least t_k / c_k. Rounds that were asked for and
-    cancelled stay counted in s.
+    for all suboptimal arms, the leader is pulled. Otherwise, with s the number of exploration rounds so far,
+    it is the arm with the fewest pulls if these are at most ε s, and else the arm with the smallest t_k /
+    c_k. Cancelled rounds stay counted in s.
 
     Examples
     --------
@@ -247,7 +248,7 @@ class OSSB(Policy):
     kernels = Kernels(select, take_in, hold=hold_by_search, watch=watch_widths, certain=certain)
 
     def new_state(self, rng: Generator | None) -> AllocationState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         del rng
         arms = len(self.clusters.arms)
         return AllocationState(

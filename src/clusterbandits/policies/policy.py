@@ -1,4 +1,4 @@
-"""``Policy``: what every policy can do, whatever its algorithm: settings, online use, simulation, JSON."""
+"""``Policy``, the base class of all policies: settings, online use, simulation, JSON."""
 
 from __future__ import annotations
 
@@ -39,83 +39,83 @@ if TYPE_CHECKING:
     from clusterbandits.policies.protocol import Assumption, State
 
 _FORMAT = "clusterbandits policy 3"
-#: An earlier format, in which no arm can be retired.
+#: The previous format, without retired arms.
 _BEFORE_RETIRED = "clusterbandits policy 2"
-#: The name that stands for the default policy, and the policy that it is.
+#: The name for the default policy, and the policy it stands for.
 AUTO, DEFAULT = "auto", "kindred"
 _DESCRIPTION = ["policy", "settings", "family", "label", "clusters"]
 
 
 @runtime_checkable
 class Past(Protocol):
-    """What was tried before, as ``read_history`` returns it."""
+    """A history of trials, as ``read_history`` returns it."""
 
     @property
     def family(self) -> Family:
         """The reward family."""
 
     def clusters(self, widths: object = None) -> Clusters:
-        """Return the groups, with safe widths where none are given."""
+        """Return the groups as clusters, by default with safe widths."""
 
-    def told(self) -> Iterable[tuple[Label, int, float]]:
-        """Return every arm that was tried, its pulls and its total."""
+    def observed(self) -> Iterable[tuple[Label, int, float]]:
+        """Return arm, pulls and total of each arm with trials."""
 
 
 class Policy(Online):
-    """A bandit policy: it chooses arms knowing which of them form clusters, and how wide these are.
+    """Base class of bandit policies, which choose arms given clusters and their declared widths.
 
-    Use it online with ``ask`` and ``tell``, or pass it to ``simulate``, ``replay`` or ``play``, which start
-    every run from the first round and do not touch what it was told online. A subclass has a name, settings
+    Use a policy online with ``ask`` and ``tell``, or pass it to ``simulate``, ``replay`` or ``play``. These
+    start each run from the first round and do not change the online state. A subclass has a name, settings
     with defaults, kernels and a state; see CONTRIBUTING.md.
 
-    Threads may share a policy: every method holds the policy's lock, reads included, and ``ask(k)`` returns
-    the whole batch before another thread is served. Copies (``copy``, ``pickle``) are independent and have
+    Threads may share a policy: every method holds the policy's lock, even for reading, and ``ask(k)`` chooses
+    the whole batch before another thread can continue. Copies (``copy``, ``pickle``) are independent and have
     their own lock. A ``WidthWarning`` is issued after the lock is released; if it is turned into an error,
-    the reward has still been counted.
+    the reward has still been recorded.
 
     Parameters
     ----------
     clusters
         Arms, clusters and widths.
     **settings
-        Settings by name; the others have their defaults.
+        Settings by name; all others keep their defaults.
     family
-        Reward distribution, as a ``Family`` or its name.
+        Reward family, as a ``Family`` or its name; by default Bernoulli.
     label
         Display name; by default the name and the settings that differ from the defaults.
     """
 
     name: ClassVar[str]
     defaults: ClassVar[Mapping[str, object]] = {}
-    #: Whether it uses the widths of clusters.
+    #: Whether the policy uses the widths of clusters.
     uses_widths: ClassVar[bool] = False
-    #: Whether it also does without widths, and without groups: all arms are then one.
+    #: Whether the policy also works without widths and without groups; all arms then form one cluster.
     widths_optional: ClassVar[bool] = False
-    #: Whether it must know the number of rounds in advance.
+    #: Whether the policy must know the horizon in advance.
     needs_horizon: ClassVar[bool] = False
     #: Whether its choices are drawn at random.
     randomised: ClassVar[bool] = False
-    #: Whether its draws need a posterior distribution of the means.
+    #: Whether the policy draws from posterior distributions of the means.
     needs_posterior: ClassVar[bool] = False
-    #: What skip-ahead simulation of it assumes; a policy that skips must declare this.
+    #: The assumptions of skip-ahead simulation; a policy that skips ahead must declare them.
     relies_on: ClassVar[tuple[Assumption, ...]] = ()
-    #: Whether one proof of a choice serves many holds, which makes the longest horizons cheap.
+    #: Whether one certificate of a choice is valid for many holds, which makes long horizons fast.
     has_certificates: ClassVar[bool] = False
-    #: Whether it runs as compiled code, outside Python's lock.
+    #: Whether the policy runs as compiled code, without the GIL.
     compiled: ClassVar[bool] = True
-    #: What is known of its regret, in a few words.
+    #: The guarantee on its regret, in a few words.
     guarantee: ClassVar[str] = "none known"
     reference: ClassVar[str] = ""
     #: The largest number of arms.
     most_arms: ClassVar[int] = MOST_ARMS
-    #: Every policy by name, those from outside the package included.
+    #: All policies by name, those from outside the package included.
     kinds: ClassVar[dict[str, type[Policy]]] = {}
     #: A hash of the code of a policy from outside the package.
     _source: ClassVar[str] = ""
 
     @classmethod
     def is_proven(cls) -> bool:
-        """Tell whether a bound on its regret is proven; simulations are no proof."""
+        """Return whether a bound on its regret is proven; simulations are not a proof."""
         return not (cls.guarantee.startswith("none") or cls.guarantee.endswith("in simulation"))
 
     def __init_subclass__(cls) -> None:
@@ -155,25 +155,25 @@ class Policy(Online):
         super().__init__()
 
     def _check(self) -> None:
-        """Refuse settings that do not go together."""
+        """Refuse incompatible settings."""
 
     @classmethod
     def from_history(
         cls, history: Past, widths: object = None, *, label: str | None = None, **settings: object
     ) -> Self:
-        """Return a policy that knows what was tried before, to go on from there with ``ask`` and ``tell``.
+        """Return a policy that starts from a history of trials and continues with ``ask`` and ``tell``.
 
-        ``simulate`` and ``replay`` begin every policy without it; their ``start`` is a history to begin with.
+        ``simulate`` and ``replay`` ignore this history; pass it to them as ``start``.
 
         Parameters
         ----------
         history
-            Trials and totals, as ``read_history`` returns them; the policy takes over their reward family.
+            Trials and totals, as ``read_history`` returns them; also sets the reward family.
         widths
-            As for ``Clusters``; by default widths that the history itself shows to be wide enough, all of
-            them with a confidence of 95 %.
+            As for ``Clusters``; by default safe widths, all of which hold with 95 % confidence given the
+            history.
         label, **settings
-            As for the policy itself.
+            As for the policy.
 
         Examples
         --------
@@ -187,30 +187,31 @@ class Policy(Online):
             allowed = "a history, as read_history returns it"
             raise invalid("history", f"{cls.__name__}.from_history", allowed, history)
         policy = cls.make(history.clusters(widths), settings, family=history.family, label=label)
-        policy._tell_past(history.told())
+        policy._tell_past(history.observed())
         return policy
 
     @property
     def spec(self) -> str:
-        """The text that ``policy`` makes this policy of again, as in ``"clus-ucb:a=5.0,refresh=50"``.
+        """The specification of this policy for ``policy``, such as ``"clus-ucb:a=5.0,refresh=50"``.
 
-        A table of distances does not fit into it and is only named.
+        A table of distances is only named in it.
         """
         changed = [f"{key}={_text(value)}" for key, value in self._changed().items()]
         return ":".join([self.name, *([",".join(changed)] if changed else [])])
 
     @property
     def heeds_widths(self) -> bool:
-        """Whether the widths of its clusters can change its choices or alarms, with its present settings."""
+        """Whether widths can change the choices or alarms of this policy, given its settings."""
         return self.uses_widths
 
     def _changed(self) -> dict[str, Any]:
         return {key: value for key, value in tuple(self.settings.items()) if value != self.defaults[key]}
 
     def fresh_state(self, rng: Generator | None = None) -> State:
-        """Return the state before the first round, as compiled code receives it.
+        """Return the state before the first round, in the form for compiled code.
 
-        A policy that chooses at random draws from ``rng``, or from a generator of its own seed.
+        A policy that chooses at random draws from ``rng``, by default from a generator seeded by its own
+        seed.
         """
         if self.randomised and rng is None:
             rng = np.random.default_rng(self.settings.get("seed", 0))
@@ -224,17 +225,17 @@ class Policy(Online):
 
     @property
     def skips_ahead(self) -> bool:
-        """Whether simulations can play many rounds of it in one step."""
+        """Whether simulations can skip ahead: simulate many rounds of this policy in one step."""
         return self.kernels.hold is not one_round
 
     def groups(self) -> tuple[list[list[int]], Sequence[float]]:
-        """Return the arms by number in the clusters that it knows, and their widths; else every arm alone."""
+        """Return the arms of each cluster by number, and the widths; single arms if clusters are ignored."""
         if self.uses_widths:
             return members_of(self.clusters), self.clusters.widths
         return alone(len(self.clusters.arms))
 
     def clustered_fields(self, members: Sequence[Sequence[int]], widths: Sequence[float]) -> dict[str, Any]:
-        """Return the fields of a state that knows clusters: statistics, layout, widths and alarm."""
+        """Return the fields of a state with clusters: statistics, layout, widths and alarm."""
         layout, law = layout_of(members), self.family.law
         response, level = self.settings.get("alarm", "ignore"), self.settings.get("alarm_level", 1.0)
         return {
@@ -247,23 +248,23 @@ class Policy(Online):
         }
 
     def prior(self) -> tuple[float, float]:
-        """Return what is known of an arm beforehand: the pulls it is worth, and their total."""
+        """Return the prior of an arm: the equivalent number of pulls, and their total."""
         if self.settings.get("prior") is None:
             return flat_prior(self.family.law)
         mean, pulls = self.settings["prior"]
         return pulls, pulls * mean
 
     def new_state(self, rng: Generator | None) -> State:
-        """Make a state before the first round; ``rng`` is None for a policy that does not draw."""
+        """Return the state before the first round; ``rng`` is None for a policy that does not draw."""
         raise NotImplementedError
 
     def resized(self, clusters: Clusters, arms: Ints) -> Self:
-        """Return a new policy like this one for some of its arms, given by number."""
+        """Return a new policy with the same settings for some of the arms, given by number."""
         del arms
         return self.make(clusters, dict(self.settings), family=self.family, label=self.label)
 
     def for_horizon(self, horizon: int) -> Self:
-        """Return a new policy like this one for so many rounds; changes of this one do not affect it."""
+        """Return an independent new policy with the same settings for a given horizon."""
         with self._lock:
             settings = dict(self.settings)
             if self.needs_horizon and settings["horizon"] is None:
@@ -273,10 +274,19 @@ class Policy(Online):
     def chances(
         self, draws: int = 1000, *, available: Iterable[Label] | None = None, seed: int = 0
     ) -> dict[Label, float]:
-        """Return how likely ``ask`` is to return each arm now; nothing is changed.
+        """Return the probability that ``ask`` returns each arm next; the policy does not change.
 
-        A policy that draws is asked many times, with random numbers of ``seed``: a probability p has the
-        standard error (p (1 − p) / draws)^½. The choice of any other policy is certain.
+        For a policy that draws at random, the probabilities are estimated from repeated choices: a
+        probability p has the standard error (p (1 − p) / draws)^½. For all other policies they are 0 or 1.
+
+        Parameters
+        ----------
+        draws
+            Number of repeated choices, by default 1000.
+        available
+            Arms to choose from; by default, all arms that are not retired.
+        seed
+            Random seed of the repeated choices, by default 0.
 
         Examples
         --------
@@ -304,7 +314,7 @@ class Policy(Online):
         return dict(zip(twin.clusters.arms, (chosen / many).tolist(), strict=True))
 
     def _draw_from(self, rng: Generator) -> None:
-        """Draw other random numbers from now on."""
+        """Use another random stream from now on."""
         live: Any = self._live
         if hasattr(live, "stream"):
             live.stream[:] = fresh_stream(rng)
@@ -312,10 +322,10 @@ class Policy(Online):
             live.rng = rng
 
     def explain(self) -> Explanation:
-        """Return what it knows of every arm, and what it compares them by where that is not left to chance.
+        """Return the statistics of each arm and, unless the policy chooses at random, its index or score.
 
-        Only rewards that were told count. Prints as a table; ``low`` and ``high`` are confidence bounds from
-        the arm's own rewards.
+        Outstanding rewards do not count. The explanation prints as a table; ``low`` and ``high`` are
+        confidence bounds from the arm's own rewards.
         """
         with self._lock:
             return self._explain()
@@ -336,11 +346,11 @@ class Policy(Online):
         return Explanation(self._next_round, None, tuple(arms))
 
     def _scores(self) -> list[float] | None:
-        """Return what arms are compared by, once all were pulled; None where that is left to chance."""
+        """Return the score of each arm, once all have been pulled; None if the policy chooses at random."""
         return None
 
     def description(self) -> dict[str, Any]:
-        """Return plain data that says all but what it was told: name, settings, family, label, clusters."""
+        """Return all but the observations as plain data: name, settings, family, label, clusters."""
         kind = type(self)
         named = {"policy": self.name} if is_own(kind) else {"policy": reference(kind), "source": self._source}
         with self._lock:
@@ -354,10 +364,10 @@ class Policy(Online):
 
     @classmethod
     def of_description(cls, data: Mapping[str, Any]) -> Self:
-        """Return the policy that ``description`` described, before its first round.
+        """Return the policy that ``description`` described, in its state before the first round.
 
-        One from outside the package keeps the hash of its code: ``check_source`` compares it with the code
-        that is imported now.
+        A policy from outside the package keeps the hash of its code; ``check_source`` compares it with the
+        code that is imported now.
         """
         owner = f"{cls.__name__}.of_description"
         outside = isinstance(data, Mapping) and ":" in str(data.get("policy"))
@@ -375,7 +385,7 @@ class Policy(Online):
 
     @staticmethod
     def kind_of(name: object, owner: str = "policy") -> type[Policy]:
-        """Return the class that a name, or a text such as ``my_module:Greedy``, stands for."""
+        """Return the class of a policy name, or of a reference such as ``my_module:Greedy``."""
         if isinstance(name, str) and "." in name and ":" not in name:
             raise invalid("policy", owner, "written as 'my_module:Greedy' if it is a class of a module", name)
         if not (isinstance(name, str) and ":" in name):
@@ -387,14 +397,14 @@ class Policy(Online):
         return found
 
     def check_source(self, owner: str, planned: str | None = None) -> None:
-        """Refuse a policy from outside the package whose code is not what it was described with."""
+        """Refuse a policy from outside the package whose code has changed since it was described."""
         if (self._source if planned is None else planned) != type(self)._source:
             allowed = f"the same code as when the simulation was planned, for {reference(type(self))!r}"
             raise invalid("policy", owner, allowed, Described("code that was edited"))
 
     @classmethod
     def make(cls, clusters: Clusters, settings: object, *, family: Family | str, label: str | None) -> Self:
-        """Return a policy of this kind with settings by name; unknown ones are refused."""
+        """Return a policy of this class with settings by name; refuse unknown settings."""
         given = settings if isinstance(settings, Mapping) else {"settings": settings}
         for key in given:
             if key not in cls.defaults:
@@ -402,7 +412,7 @@ class Policy(Online):
         return cls(clusters, family=family, label=label, **given)
 
     def to_json(self) -> str:
-        """Return all it is and was told as strict JSON; numbers are kept to the last bit.
+        """Return the policy and its observations as strict JSON; numbers are exact to the last bit.
 
         Examples
         --------
@@ -414,19 +424,20 @@ class Policy(Online):
         ({0: 0, 1: 0, 2: 1}, True)
         """
         with self._lock:
-            data = {"format": _FORMAT, **self.description(), **self._told()}
+            data = {"format": _FORMAT, **self.description(), **self._observed()}
         return to_json(data)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the policy that ``to_json`` wrote, to go on where it was.
+        """Return the policy that ``to_json`` wrote, in the same state.
 
-        The text is refused with one sentence if no policy can have written it. It must be strict JSON: no
-        duplicate keys, no NaN or Infinity, no number beyond floats, only text that UTF-8 can encode. All keys
-        must be present and no others. Settings, family and clusters are checked as for a new policy; totals
-        must be possible for the family and the number of pulls; ``rounds`` must cover all pulls. A choice may
-        be kept for at most ``refresh`` rounds, the next look at the widths must be due on the schedule, each
-        alarm must belong to a watched cluster with its declared width and enough evidence.
+        Data that no policy can have written are refused with an error of one sentence. The text must be
+        strict JSON: no duplicate keys, no NaN or Infinity, no number outside the range of floats, only text
+        that UTF-8 can encode. All keys must be present, and no others. Settings, family and clusters are
+        checked as for a new policy. Totals must be possible for the family and the number of pulls, and
+        ``rounds`` must cover all pulls. A choice may be kept for at most ``refresh`` rounds, the next check
+        of the widths must be on the schedule, and each alarm must belong to a watched cluster with its
+        declared width and enough evidence.
         """
         owner = f"{cls.__name__}.from_json"
         data = read_json(text, owner)
@@ -437,9 +448,9 @@ class Policy(Online):
         described = [*_DESCRIPTION, *(["source"] if ":" in str(data.get("policy")) else [])]
         restored = cls.of_description({key: data[key] for key in described if key in data})
         vars(restored).pop("_source", None)
-        told = [key for key in restored._told_keys if key not in added]
-        check_keys(["format", *described, *told], owner, data)
-        restored._take_up({key: data[key] for key in told} | added, owner)
+        observed = [key for key in restored._observed_keys if key not in added]
+        check_keys(["format", *described, *observed], owner, data)
+        restored._take_up({key: data[key] for key in observed} | added, owner)
         return restored
 
     def __repr__(self) -> str:
@@ -450,7 +461,7 @@ class Policy(Online):
 
 
 def _text(value: object) -> str:
-    """Return a setting as ``policy`` reads it; a table is only named."""
+    """Return a setting as text that ``policy`` reads; a table is only named."""
     if isinstance(value, list):
         return "given" if isinstance(value[0], list) else "@".join(map(str, value))
     return str(value)

@@ -1,23 +1,22 @@
-"""The protocol of policies: a few kernels on a state of arrays, chosen by the class of the state.
+"""The protocol of policies: a few kernels on a state of arrays, dispatched by the class of the state.
 
-``select(state, n)`` returns the arm of round n; ``update(state, arm, pulls, total)`` takes in the rewards.
-These two are all a policy needs: it is then played round by round. The others are optional:
+``select(state, n)`` returns the arm of round n; ``update(state, arm, pulls, total)`` records rewards. A
+policy needs no more than these two; it is then simulated round by round. The others are optional:
 
-``hold(state, arm, n, limit)`` returns for how many rounds from n on the choice is certain whatever rewards
-they bring. Skip-ahead simulation is exact only if that is true, so a policy that has ``hold`` declares in
-``relies_on`` what its reasoning assumes, and ``clusterbandits.testing.check_policy`` tries to refute it.
-``ahead(state, n)`` chooses as ``select`` does, faster where the rewards of several arms have changed: online
-use calls it while rewards are awaited.
-``among(state, n, open_arms)`` chooses among some of the arms, for ``available`` and retired arms, with all
-that is known of the others. A state sees one such set alone and the others have pulls, unless ``among_any``
-says that neither matters. Without ``among`` a policy chooses as if the others had been removed.
-``watch(state, n)`` lets the policy look at its data before round n and returns the round of its next look.
-``learn(state, arm)`` follows the rewards of an arm and lets the policy renew what it need not renew in every
-round. Rewards that online use only supposes, while they are awaited, are taken in but never learned from:
-``update`` follows what is supposed of an arm, also with 0 or fewer pulls, after its total was set.
-With ``wants_each`` every reward is taken in on its own, for sums of squares.
+``hold(state, arm, n, limit)`` returns the number of rounds from n on for which the choice is certain,
+whatever their rewards. Skip-ahead simulation is exact only if that is true, so a policy with ``hold``
+declares in ``relies_on`` what its reasoning assumes, and ``clusterbandits.testing.check_policy`` searches for
+counterexamples. ``ahead(state, n)`` makes the same choice as ``select``, but faster if the rewards of several
+arms have changed: online use calls it while rewards are outstanding. ``among(state, n, open_arms)`` chooses
+among some of the arms, for ``available`` and retired arms, and also uses the rewards of the others. One state
+is used for one such set only, and the other arms have pulls, unless ``among_any`` lifts both conditions.
+Without ``among``, a policy chooses as if the other arms had been removed. ``watch(state, n)`` checks the data
+before round n and returns the round of the next check. ``learn(state, arm)`` is called after rewards of an
+arm, for computations that are not needed in every round. While rewards are outstanding, online use passes
+assumed rewards to ``update`` but not to ``learn``; ``update`` is then also called with 0 or fewer pulls,
+after the total of the arm was set. With ``wants_each``, rewards are passed one by one, for sums of squares.
 
-The functions of this file dispatch: a kernel that calls them is compiled once per class of state.
+The functions of this module dispatch by class: a kernel that calls them is compiled once per class of state.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Longer than any horizon.
+#: A number of rounds larger than any horizon.
 FOREVER = 10**15
 
 
@@ -50,7 +49,7 @@ class State(Protocol):
 
 
 class Assumption(StrEnum):
-    """What the reasoning behind ``hold`` can rely on."""
+    """The assumptions that ``hold`` can rely on."""
 
     FALLS_WITH_PULLS = "an arm's score does not rise when a pull pays nothing"
     RISES_WITH_TOTALS = "an arm's score does not fall when its total grows"
@@ -60,24 +59,24 @@ class Assumption(StrEnum):
 
 @kernel
 def one_round(_state: Any, _arm: int, _n: int, _limit: int) -> int:
-    """Return 1: the choice is certain for its own round alone."""
+    """Return 1: the choice is certain for its own round only."""
     return 1
 
 
 @kernel
 def never(_state: Any, _n: int) -> int:
-    """Return a round that never comes: there is nothing to look at."""
+    """Return a round after all horizons: there is nothing to check."""
     return FOREVER
 
 
 @kernel
 def nothing_to_learn(_state: Any, _arm: int) -> None:
-    """Do nothing: whatever the policy knows is renewed when rewards are taken in."""
+    """Do nothing: ``update`` does all computations."""
 
 
 @kernel
 def uncertain(_state: Any, _arm: int, _n: int, rounds: int) -> bool:
-    """Tell that a choice is certain for its own round alone."""
+    """Return whether ``rounds`` is at most 1: the choice is certain for its own round only."""
     return rounds == 1
 
 
@@ -89,24 +88,24 @@ class Kernels(NamedTuple):
     hold: Callable[..., int] = one_round
     watch: Callable[..., int] = never
     learn: Callable[..., None] = nothing_to_learn
-    #: Whether every reward must be taken in on its own; else the sum of several is enough.
+    #: Whether rewards must be passed one by one; otherwise sums are enough.
     wants_each: bool = False
-    #: For ``hold_by_search``: whether the choice of round n is certain for so many rounds.
+    #: For ``hold_by_search``: whether the choice of round n is certain for a number of rounds.
     certain: Callable[..., bool] = uncertain
-    #: Chooses while rewards are awaited; None where ``select`` does.
+    #: Chooses while rewards are outstanding; None to use ``select``.
     ahead: Callable[..., int] | None = None
-    #: Chooses among some of the arms; None where that is done as if there were no others.
+    #: Chooses among some of the arms; None to choose as if there were no others.
     among: Callable[..., int] | None = None
-    #: Whether one state serves any set of arms, and arms that are not in it need no pulls.
+    #: Whether one state is enough for all sets of arms, and arms outside the set need no pulls.
     among_any: bool = False
 
 
-#: The kernels of every class of state that was made.
+#: The kernels by class of state.
 KERNELS: dict[type, Kernels] = {}
 
 
 def _dispatched(name: str) -> Callable[..., Any]:
-    """Return a function that calls one of the kernels of a state's class, from kernels and from Python."""
+    """Return a function that calls a kernel of the state's class, from kernels and from Python."""
 
     def call(state: Any, *arguments: Any) -> Any:
         return getattr(KERNELS[type(state)], name)(state, *arguments)
@@ -130,7 +129,7 @@ _ENTRIES: dict[type, Kernels] = {}
 
 
 def entries(state: Any) -> Kernels:
-    """Return the kernels of a state for online use: machine code, for whole numbers and floats alone."""
+    """Return the compiled kernels of a state for online use; they accept only plain integers and floats."""
     kind = type(state)
     if kind not in _ENTRIES:
         kernels = KERNELS[kind]
@@ -150,7 +149,7 @@ _LATER: dict[tuple[Callable[..., Any], type], Callable[..., Any]] = {}
 
 
 def entry_of(function: Callable[..., Any], state: Any, *example: Any) -> Callable[..., Any]:
-    """Return the machine code of a kernel that few policies need, compiled when the first one does."""
+    """Return a compiled kernel that few policies need; it is compiled at its first use."""
     key = function, type(state)
     if key not in _LATER:
         _LATER[key] = entry(function, state, *example) if isinstance(state, tuple) else function
@@ -158,9 +157,9 @@ def entry_of(function: Callable[..., Any], state: Any, *example: Any) -> Callabl
 
 
 def by_formula(formulas: Callable[[type], Sequence[Callable[..., Any]]]) -> Callable[..., Any]:
-    """Return a function that calls the formula of a policy: number ``state.formula`` of its state's class.
+    """Return a function that calls the formula with number ``state.formula`` of the state's class.
 
-    Policies that differ in a formula alone share a state class, and one compilation of everything else.
+    Policies that differ only in a formula share a state class, and one compilation of all other code.
     """
 
     def call(state: Any, *arguments: Any) -> Any:
@@ -170,7 +169,7 @@ def by_formula(formulas: Callable[[type], Sequence[Callable[..., Any]]]) -> Call
     def pick(state: Any, *given: Any) -> Callable[..., Any]:
         arguments = ["state", *(f"p{i}" for i in range(len(given)))]
         listed = formulas(state.instance_class)
-        # What several policies have in common is the last case of the chain, and compiled once.
+        # A formula that several policies share is the last case of the chain, so it is compiled once.
         common = max(listed, key=listed.count)
         special = {number: one for number, one in enumerate(listed) if one is not common}
         return chain(special, "state.formula", arguments, common)

@@ -1,4 +1,4 @@
-"""``PythonPolicy``: a policy in plain Python and NumPy."""
+"""``PythonPolicy``: the base class of policies in plain Python and NumPy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BASE = {"seed": 0}
 
 
 class PythonState:
-    """Statistics as arrays, by number of the arm, and the learner that sees them."""
+    """Statistics as arrays, by arm number, and the policy object that uses them."""
 
     __slots__ = ("learner", "pulls", "rng", "squares", "totals")
 
@@ -36,12 +36,12 @@ class PythonState:
         learner._seen = self
 
     def copy(self) -> PythonState:
-        """Return a state of its own, with the same random generator."""
+        """Return an independent copy with the same random generator."""
         _, (made, arrays, rng, remembered) = self.__reduce__()
         return _again(made, arrays, rng, copy.deepcopy(remembered))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let copies and pickles make a learner of their own."""
+        """Give copies and pickles their own policy object."""
         learner = self.learner
         made = type(learner), learner.clusters, learner.settings, learner.family, learner.label
         arrays = self.pulls, self.totals, self.squares
@@ -49,7 +49,7 @@ class PythonState:
 
 
 class EveryRewardState(PythonState):
-    """That of a learner who takes in every reward on its own: kernels belong to a class of states."""
+    """The state of a policy that needs each reward separately; a class of its own has its own kernels."""
 
     __slots__ = ()
 
@@ -91,31 +91,31 @@ def _never(_state: PythonState, _n: int) -> int:
 
 
 def _nothing(_state: PythonState, _arm: int) -> None:
-    """Nothing is left to learn: ``update`` has been told."""
+    """Do nothing: ``update`` has used all rewards."""
 
 
 class PythonPolicy(Policy):
-    """Base class of policies written in plain Python; it works wherever a built-in policy does.
+    """Base class of policies in plain Python, which can be used wherever built-in policies can.
 
-    A subclass has a ``name`` and ``select``. Optional are ``update``, which is called after every reward;
-    ``reset``, which is called before the first round; settings with ``defaults``, read from
+    A subclass has a ``name`` and a method ``select``. Optional are ``update``, which is called after each
+    reward; ``reset``, which is called before the first round; settings with ``defaults``, available as
     ``self.settings``; and ``remembers``, the names of attributes that ``reset``, ``select`` and ``update``
-    may set: they are saved with the policy. Other attributes are refused, since a saved policy would lose
-    them.
+    may set and that are saved with the policy. Setting other attributes is an error, since a saved policy
+    would lose them.
 
-    Inside these methods, and only by them, the following may be used:
+    Only these methods can use the following:
 
     ``self.pulls``, ``self.totals``
-        Arrays with the number of pulls and the sum of rewards of every arm, in the order of
-        ``self.clusters.arms``. Do not write to them. (Built-in policies show dictionaries by label.)
+        Arrays with the number of pulls and the sum of rewards per arm, in the order of
+        ``self.clusters.arms``. Do not write to them. (Built-in policies have dictionaries by label instead.)
     ``self.squares``
         Sums of squared rewards, for a class with ``needs_squares = True``.
     ``self.clusters``, ``self.family``, ``self.settings``
-        What the policy was given; ``self.clusters.partition.members`` lists the arms of every cluster.
+        The arguments of the policy; ``self.clusters.partition.members`` lists the arms of each cluster.
     ``self.rng``
-        A NumPy random generator. Use no other source of chance, or results cannot be repeated.
+        A NumPy random generator. Use no other source of randomness, or results are not reproducible.
 
-    Simulations play it round by round, in one process per core.
+    Simulations run it round by round, in one process per core.
 
     Examples
     --------
@@ -160,14 +160,14 @@ class PythonPolicy(Policy):
         return Kernels(_select, _update, watch=_never, learn=_nothing, wants_each=wants_each)
 
     def select(self, n: int) -> int:
-        """Return the number of the arm to play in round n, which is 1 in the first round."""
+        """Return the number of the arm to pull in round n; the first round is 1."""
         raise NotImplementedError
 
     def update(self, arm: int, reward: float) -> None:
-        """Take in a reward, which is in ``totals`` already."""
+        """Process a reward, which ``totals`` already includes."""
 
     def reset(self) -> None:
-        """Set the attributes that are remembered to their values before the first round."""
+        """Set the attributes named in ``remembers`` to their values before the first round."""
 
     @property
     def pulls(self) -> NDArray[np.int64]:  # type: ignore[override]
@@ -199,7 +199,7 @@ class PythonPolicy(Policy):
         return self._live if self._seen is None else self._seen  # type: ignore[return-value]
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute; while it is played, only one that is declared."""
+        """Set an attribute; during a run, only a declared one."""
         seen = vars(self).get("_seen")
         if seen is not None and name not in self.remembers and not name.startswith("_"):
             allowed = f"a tuple with {name!r} in it, for the attribute to be saved"
@@ -209,13 +209,13 @@ class PythonPolicy(Policy):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Return what the learner of online use remembers."""
+            """Return a remembered attribute from the online state."""
             if name in type(self).remembers and vars(self).get("_seen") is None:
                 return getattr(self._live.learner, name)
             return super().__getattr__(name)
 
     def new_state(self, rng: Generator | None) -> Any:
-        """Make a learner before the first round."""
+        """Return the state before the first round."""
         return self._fresh_learner(rng)
 
     def _fresh_learner(self, rng: Generator | None) -> PythonState:

@@ -1,4 +1,4 @@
-"""Policies by name: the same words in Python, on the command line and in files; and the list of all."""
+"""Policies by name, with the same names in Python, on the command line and in files; the catalogue."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def policy(
     label: str | None = None,
     **settings: object,
 ) -> Policy:
-    """Return the policy a text names, with its settings behind a colon or as keywords.
+    """Return the policy with a given name, with settings after a colon or as keywords.
 
     Parameters
     ----------
     spec
-        ``"kl-ucb"``, ``"clus-ucb:a=5,refresh=50,leader=plain"``, or ``"my_module:Greedy"`` for a policy from
-        outside the package, which is imported.
+        Name and settings, such as ``"kl-ucb"`` or ``"clus-ucb:a=5,refresh=50,leader=plain"``; or
+        ``"my_module:Greedy"`` to import a policy from outside the package.
     clusters
         Arms, clusters and widths.
     family
-        Reward distribution.
+        Reward family, as a ``Family`` or its name; by default Bernoulli.
     label
-        Display name.
+        Display name; by default the name and the settings that differ from the defaults.
     **settings
-        Settings as keywords; they win over those in the text.
+        Settings as keywords; they override those in ``spec``.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def policy(
 
 
 def split_spec(spec: object, owner: str = "policy") -> tuple[type[Policy], str | None]:
-    """Return the class that a text names, and the settings behind it.
+    """Return the class that a specification names, and its settings as text.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def split_spec(spec: object, owner: str = "policy") -> tuple[type[Policy], str |
 
 
 def kind_of(spec: object, owner: str = "policy") -> type[Policy]:
-    """Return the class that a text such as ``"clus-ucb:a=5"`` or ``"my_module:Greedy"`` names."""
+    """Return the class that a specification such as ``"clus-ucb:a=5"`` or ``"my_module:Greedy"`` names."""
     return split_spec(spec, owner)[0]
 
 
@@ -81,7 +81,7 @@ def _read(kind: type[Policy], written: str) -> dict[str, object]:
 
 
 def _value(text: str, default: object) -> object:
-    """Return a whole number, digits and all, a number, a truth value, or the text."""
+    """Return the value of a text: an integer of any length, a float, a boolean, or the text itself."""
     if isinstance(default, bool) and text.lower() in {"true", "false"}:
         return text.lower() == "true"
     for read in (int, float):
@@ -93,7 +93,7 @@ def _value(text: str, default: object) -> object:
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """Return a row of plain data for every policy of the registry.
+    """Return one row of plain data per policy in the registry.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def catalogue() -> list[dict[str, Any]]:
 
 
 def catalogue_table() -> Table:
-    """Return the catalogue for people."""
+    """Return the catalogue as a table for display."""
     needs = {"widths": "widths", "horizon": "horizon", "random": "chance"}
     rows = tuple(
         (

@@ -1,4 +1,4 @@
-"""What a policy remembers besides pulls and totals: declared once, and saved and restored from that."""
+"""What a policy stores besides pulls and totals, and how it is saved and restored."""
 
 from __future__ import annotations
 
@@ -17,57 +17,57 @@ if TYPE_CHECKING:
     from clusterbandits.partition import Label
     from clusterbandits.policies.arms import Ints
 
-#: What the state of a PCG64 generator consists of, with the bits of each number.
+#: The numbers of a PCG64 state, with their bits.
 _GENERATOR = {"state": 128, "inc": 128, "has_uint32": 1, "uinteger": 32}
 
 
 class Saved:
-    """Nothing but pulls and totals; other kinds of memory derive from this class."""
+    """Nothing besides pulls and totals; the base class of all other kinds of memory."""
 
-    #: The keys under which it is saved.
+    #: The keys in saved files.
     keys: tuple[str, ...] = ()
     #: Whether rewards change it too, and not only choices.
     changes_with_rewards: bool = False
 
     def dump(self, state: Any, arms: Sequence[Label]) -> dict[str, Any]:
-        """Return what is remembered, as plain data."""
+        """Return the stored data as plain data."""
         del state, arms
         return {}
 
     def check(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int], rounds: int) -> None:
-        """Refuse what ``dump`` cannot have returned after so many rounds; the keys are right already."""
+        """Refuse data that ``dump`` cannot have returned after ``rounds`` rounds; keys are checked before."""
 
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
-        """Restore what ``dump`` returned."""
+        """Restore the data that ``dump`` returned."""
 
     def carry(self, source: Any, target: Any, numbers: Ints) -> None:
-        """Let one state remember what a choice on another one decided for later rounds.
+        """Copy to another state what a choice determined for later rounds.
 
-        ``numbers`` has the number in the target of every arm of the source, ``NOBODY`` where it has none.
+        ``numbers`` has the number in the target of each arm of the source, or ``NOBODY``.
         """
 
     def forget(self, state: Any, next_round: int) -> None:
-        """Forget a choice that was made for a round that was cancelled."""
+        """Discard a choice made for a cancelled round."""
 
     def learn_again(self, state: Any, number: int) -> None:
-        """Let ``learn`` take the corrected rewards of an arm into account at once."""
+        """Make the next ``learn`` use the corrected rewards of an arm."""
 
     def learn_all(self, state: Any) -> None:
-        """Learn from all rewards at once."""
+        """Learn from all rewards."""
 
     def add(self, state: Any, data: Mapping[str, Any], before: Mapping[str, Any]) -> None:
-        """Add what another policy has counted since ``before``."""
+        """Add the counts of another policy since ``before``."""
 
     def checked(
         self, data: object, state: Any, numbers: Mapping[Label, int], rounds: int, owner: str
     ) -> None:
-        """Refuse data that are not those of a policy in this state."""
+        """Refuse data that do not belong to a policy in this state."""
         check_keys(list(self.keys), owner, data)
         self.check(_Named(data, owner), state, numbers, rounds)
 
 
 class _Named(dict[str, Any]):
-    """Data with the name of the function that reads them, for errors."""
+    """Data with the name of the function that reads them, for error messages."""
 
     def __init__(self, data: Any, owner: str) -> None:
         super().__init__(data)
@@ -96,49 +96,49 @@ class KeptChoice(Saved):
         whole("until", data.owner, data["until"], least=0, most=latest)
 
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
-        """Keep the same arm until the same round."""
+        """Restore the arm and the round."""
         if data["last"] in numbers:
             state.memory["last"][0], state.memory["until"][0] = numbers[data["last"]], int(data["until"])
 
     def carry(self, source: Any, target: Any, numbers: Ints) -> None:
-        """Copy arm and round; an arm that the target does not have is not kept."""
+        """Copy the arm and the round, unless the target lacks the arm."""
         last = int(source.memory["last"][0])
         number = NOBODY if last == NOBODY else int(numbers[last])
         target.memory["last"][0] = number
         target.memory["until"][0] = 0 if number == NOBODY else source.memory["until"][0]
 
     def forget(self, state: Any, next_round: int) -> None:
-        """Choose again if the choice belongs to a round that did not take place."""
+        """Choose again if the choice belongs to a cancelled round."""
         memory = state.memory
         if memory["last"][0] == NOBODY or memory["until"][0] - state.refresh >= next_round:
             memory["last"][0], memory["until"][0] = NOBODY, 0
 
 
 class Counter(Saved):
-    """A number of rounds that only grows: one field of ``memory[0]``."""
+    """A count of rounds that never decreases: one field of ``memory[0]``."""
 
     def __init__(self, name: str) -> None:
         self.keys = (name,)
 
     def dump(self, state: Any, arms: Sequence[Label]) -> dict[str, Any]:
-        """Return the number."""
+        """Return the count."""
         del arms
         return {name: min(int(state.memory[name][0]), MOST_ROUNDS) for name in self.keys}
 
     def check(self, data: Any, state: Any, numbers: Mapping[Label, int], rounds: int) -> None:
-        """Refuse what is no number of rounds."""
+        """Refuse data that are not a number of rounds."""
         del state, numbers, rounds
         for name in self.keys:
             whole(name, data.owner, data[name], least=0)
 
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
-        """Go on counting."""
+        """Restore the count."""
         del numbers
         for name in self.keys:
             state.memory[name][0] = int(data[name])
 
     def carry(self, source: Any, target: Any, numbers: Ints) -> None:
-        """Copy the number."""
+        """Copy the count."""
         del numbers
         for name in self.keys:
             target.memory[name][0] = source.memory[name][0]
@@ -151,17 +151,17 @@ class Counter(Saved):
 
 
 class StreamPlace(Saved):
-    """The place in a policy's random stream: the four numbers of ``state.stream``, which all views share."""
+    """The position in a policy's random stream: the numbers of ``state.stream``, which all views share."""
 
     keys: tuple[str, ...] = ("stream",)
 
     def dump(self, state: Any, arms: Sequence[Label]) -> dict[str, Any]:
-        """Return the numbers as text: they have more digits than JSON readers keep."""
+        """Return the numbers as text, because they have more digits than JSON readers keep."""
         del arms
         return {"stream": [str(number) for number in state.stream]}
 
     def check(self, data: Any, state: Any, numbers: Mapping[Label, int], rounds: int) -> None:
-        """Refuse what is not four numbers of 64 bits."""
+        """Refuse data other than four numbers of 64 bits."""
         del numbers, rounds
         given = data["stream"]
         if not isinstance(given, list) or len(given) != state.stream.size:
@@ -170,7 +170,7 @@ class StreamPlace(Saved):
             _check_bits("stream", data.owner, one, 64)
 
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
-        """Draw the same numbers next."""
+        """Restore the position, so that the next draws are the same."""
         del numbers
         state.stream[:] = [int(one) for one in data["stream"]]
 
@@ -203,7 +203,7 @@ class RandomStream(Saved):
             raise invalid("inc", data.owner, f"{stream}, the stream that belongs to its seed", data["inc"])
 
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
-        """Draw the same numbers next."""
+        """Restore the position, so that the next draws are the same."""
         del numbers
         number = {key: int(data[key]) for key in _GENERATOR}
         state.rng.bit_generator.state = {
@@ -215,12 +215,12 @@ class RandomStream(Saved):
 
 
 class Attributes(Saved):
-    """Attributes of a policy written in Python, and its random generator if it has one.
+    """Attributes of a policy in plain Python, and its random generator if it has one.
 
     Parameters
     ----------
     names
-        The attributes; their values are plain data or NumPy arrays.
+        Names of the attributes, whose values are plain data or NumPy arrays.
     random
         Whether the policy has a generator.
     """
@@ -232,17 +232,17 @@ class Attributes(Saved):
         self.keys = (*self._stream.keys, "attributes")
 
     def dump(self, state: Any, arms: Sequence[Label]) -> dict[str, Any]:
-        """Return attributes as plain data; arrays as lists."""
+        """Return the attributes as plain data, arrays as lists."""
         values = {name: _as_plain(name, getattr(state.learner, name)) for name in self._names}
         return {**self._stream.dump(state, arms), "attributes": values}
 
     def check(self, data: Any, state: Any, numbers: Mapping[Label, int], rounds: int) -> None:
-        """Refuse other attributes than those that are declared."""
+        """Refuse attributes that are not declared."""
         check_keys(list(self._names), data.owner, data["attributes"])
         self._stream.check(data, state, numbers, rounds)
 
     def load(self, data: Mapping[str, Any], state: Any, numbers: Mapping[Label, int]) -> None:
-        """Set attributes; where there was an array, it becomes one again."""
+        """Restore the attributes, with lists converted to arrays where an array was."""
         self._stream.load(data, state, numbers)
         for name, value in data["attributes"].items():
             now = getattr(state.learner, name)
@@ -252,7 +252,7 @@ class Attributes(Saved):
             )
 
     def carry(self, source: Any, target: Any, numbers: Ints) -> None:
-        """Copy attributes that a choice may have changed."""
+        """Copy the attributes that a choice may have changed."""
         del numbers
         for name in self._names:
             setattr(target.learner, name, copy.deepcopy(getattr(source.learner, name)))

@@ -1,8 +1,8 @@
-"""Policies that pull the arm with the largest score of its own statistics: UCB1, MOSS, KL-UCB++.
+"""Policies that pull the arm with the largest score, a function of its own statistics: UCB1, MOSS, KL-UCB++.
 
-A policy of this kind is one formula, ``score(state, arm, pulls, total, n)``, in the file that carries its
-name. Those of the package share one state and one compilation: the formula is picked by its number. One from
-outside the package has a state class and a compilation of its own.
+A policy of this kind is one formula, ``score(state, arm, pulls, total, n)``, in the file named after it. The
+policies of the package share one state class and one compilation, which selects the formula by number. A
+policy from outside the package has its own state class and its own compilation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from clusterbandits.families.law import Law
 
-#: What lets a score policy skip ahead.
+#: The assumptions that allow a score policy to skip ahead.
 MONOTONE = (
     Assumption.FALLS_WITH_PULLS,
     Assumption.RISES_WITH_TOTALS,
@@ -36,16 +36,16 @@ MONOTONE = (
 
 
 class ScoreState(NamedTuple):
-    """Statistics, the number of the formula, and its parameter."""
+    """Statistics, the index of the formula, and its parameter."""
 
     law: Law
-    #: The place of the formula among those of its state class.
+    #: The index of the formula among those of the state class.
     formula: int
-    #: The policy's one numeric setting, such as MOSS's α or KL-UCB++'s horizon.
+    #: The numeric setting of the policy, such as α of MOSS or the horizon of KL-UCB++.
     parameter: float
-    #: Whether a choice may be held: the score is declared to be monotone.
+    #: Whether a choice may be held, because the score is declared monotone.
     skips: bool
-    #: Whether scores do not depend on the round: they are then computed when an arm is pulled.
+    #: Whether scores are independent of the round; they are then computed only when an arm is pulled.
     timeless: bool
     pulls: Ints
     totals: Floats
@@ -56,10 +56,10 @@ class ScoreState(NamedTuple):
 
 
 class SquaresState(ScoreState):
-    """A state whose sums of squares are kept: a class of its own, since others need not ask about that."""
+    """A state with sums of squares; a class of its own, so that other states need no check for them."""
 
 
-#: The formulas of every state class, by number.
+#: The formulas of each state class.
 FORMULAS: dict[type, list[Callable[..., float]]] = {ScoreState: [], SquaresState: []}
 
 
@@ -68,13 +68,13 @@ _formula = by_formula(lambda kind: FORMULAS[kind])
 
 @kernel
 def score(state: Any, arm: int, pulls: int, total: float, n: int) -> float:
-    """Return the score in round n of an arm that has these statistics."""
+    """Return the score in round n of an arm with the given statistics."""
     return float(_formula(state, arm, pulls, total, n))
 
 
 @kernel
 def score_of(state: Any, arm: int, n: int) -> float:
-    """Return the arm's score in round n."""
+    """Return the score of the arm in round n."""
     if state.timeless:
         return float(state.scores[arm])
     return score(state, arm, state.pulls[arm], state.totals[arm], n)
@@ -82,7 +82,7 @@ def score_of(state: Any, arm: int, n: int) -> float:
 
 @kernel
 def select(state: Any, n: int) -> int:
-    """Return the arm with the largest score: the one before where no other can have come near."""
+    """Return the arm with the largest score; the arm chosen last is kept if no other can have reached it."""
     if state.memory[0].unpulled > 0:
         return first_unpulled(state.pulls)
     if not (state.skips and keeps(state, n)):
@@ -95,7 +95,7 @@ def select(state: Any, n: int) -> int:
 
 @kernel
 def certain(state: Any, arm: int, n: int, rounds: int) -> bool:
-    """Tell whether no rival's score can reach the arm's, if all rounds but the last pay nothing."""
+    """Return whether no rival's score can reach that of the arm, if all rewards but the last are 0."""
     if not state.skips:
         return rounds == 1
     worst = score(state, arm, state.pulls[arm] + rounds - 1, state.totals[arm], n)
@@ -108,7 +108,7 @@ def certain(state: Any, arm: int, n: int, rounds: int) -> bool:
 
 @kernel
 def update(state: Any, arm: int, pulls: int, total: float) -> None:
-    """Add to the arm's statistics."""
+    """Update the statistics of the arm."""
     if state.pulls[arm] == 0 and pulls > 0:
         state.memory[0].unpulled -= 1
     state.pulls[arm] += pulls
@@ -119,28 +119,28 @@ def update(state: Any, arm: int, pulls: int, total: float) -> None:
 
 @kernel
 def update_with_squares(state: Any, arm: int, pulls: int, total: float) -> None:
-    """Add one reward to the arm's statistics, or pulls that paid nothing."""
+    """Add one reward, or several rewards of 0, to the statistics of the arm."""
     state.squares[arm] += total * total
     update(state, arm, pulls, total)
 
 
 def score_at(policy: Policy, pulls: int, total: float, n: int) -> float:
-    """Return the score that the first arm would have in round n with these statistics, for checks."""
+    """Return the score of the first arm in round n with the given statistics, for tests."""
     return score(policy.fresh_state(), 0, pulls, total, n)
 
 
 class ScorePolicy(Policy):
-    """A policy that pulls the arm with the largest score; of equal ones the least pulled.
+    """Base class of policies that pull the arm with the largest score; ties go to the fewest pulls.
 
     A subclass sets ``score`` to a kernel ``score(state, arm, pulls, total, n)``. The state has ``law``,
     ``pulls``, ``totals``, ``parameter`` (the setting that ``parameter`` names) and, with ``needs_squares``,
-    ``squares``. It is played round by round unless it declares ``relies_on = MONOTONE``.
+    ``squares``. The policy is simulated round by round unless it declares ``relies_on = MONOTONE``.
     """
 
     score: ClassVar[Callable[..., float]]
-    #: The setting that the state carries.
+    #: The name of the setting that is stored in the state.
     parameter: ClassVar[str | None] = None
-    #: Whether the score does not depend on the round.
+    #: Whether the score is independent of the round.
     timeless: ClassVar[bool] = False
     _state_class: ClassVar[type] = ScoreState
     _formula: ClassVar[int]
@@ -154,7 +154,7 @@ class ScorePolicy(Policy):
         if is_own(cls):
             cls._state_class = SquaresState if cls.needs_squares else ScoreState
         else:
-            # A state class of its own: what is compiled for it never reaches the disk.
+            # Code compiled for a state class of its own is never cached on disk.
             cls._state_class = type(f"{cls.__name__}State", (ScoreState,), {"__module__": cls.__module__})
         formulas = FORMULAS.setdefault(cls._state_class, [])
         cls._formula = len(formulas)
@@ -162,17 +162,17 @@ class ScorePolicy(Policy):
 
     @property
     def kernels(self) -> Kernels:
-        """The compiled functions, the same for all score policies."""
+        """The compiled functions, which all score policies share."""
         take_in = update_with_squares if self.needs_squares else update
         return Kernels(select, take_in, hold_by_search, certain=certain, wants_each=self.needs_squares)
 
     @property
     def skips_ahead(self) -> bool:
-        """Whether its score is declared to be monotone."""
+        """Whether the score is declared monotone."""
         return bool(self.relies_on)
 
     def new_state(self, rng: Generator | None) -> ScoreState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         del rng
         arms = len(self.clusters.arms)
         value = None if self.parameter is None else self.settings[self.parameter]

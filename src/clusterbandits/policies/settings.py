@@ -1,4 +1,4 @@
-"""The settings of policies: each name means the same everywhere, and is checked and documented here."""
+"""The settings of policies; each has the same meaning in all policies, and is checked and documented here."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     Reader = Callable[[object, str], object]
 
 _LARGEST_A = 1e6
-#: Of a setting that only a policy from outside has.
+#: The largest value of a setting that only a policy from outside the package has.
 _LARGEST_OWN = 1e100
 
-#: What every policy that uses widths does about them by default.
+#: The default alarm settings of policies that use widths.
 ALARM: dict[str, object] = {"alarm": "warn", "alarm_level": 0.05}
 
 
@@ -55,7 +55,7 @@ def _horizon(value: object, owner: str) -> int | None:
 
 
 def _distances(value: object, owner: str) -> list[list[float]] | None:
-    """Return a symmetric table of distances, 0 on its diagonal."""
+    """Return a symmetric table of distances with zeros on the diagonal."""
     if value is None:
         return None
     allowed = "a square table of distances from 0 to infinity, symmetric, 0 on the diagonal"
@@ -74,7 +74,7 @@ def _distances(value: object, owner: str) -> list[list[float]] | None:
 
 
 def _prior(value: object, owner: str) -> list[float] | None:
-    """Return a mean and the number of pulls it is worth."""
+    """Return the mean of the prior and the equivalent number of pulls."""
     if value is None:
         return None
     given = value.split("@") if isinstance(value, str) else list(value) if is_list(value) else [value]
@@ -93,14 +93,14 @@ def _number_in(given: object) -> object:
 
 
 def check_prior(family: Family, prior: list[float], owner: str) -> None:
-    """Refuse a prior mean that is at an end of the family's domain, or beyond."""
+    """Refuse a prior mean that is not inside the family's domain."""
     if not family.lowest < prior[0] < family.highest:
         allowed = f"a mean between {family.low:g} and {family.high:g}, for {family.name} rewards"
         raise invalid("prior", owner, allowed, prior[0])
 
 
 class Setting(NamedTuple):
-    """How a setting is checked, and what it means."""
+    """The check and the description of a setting."""
 
     read: Reader
     doc: str
@@ -122,11 +122,11 @@ SETTINGS: dict[str, Setting] = {
         "Upper bound on the probability of a false alarm, over all rounds and clusters together.",
     ),
     "alpha": Setting(
-        _number("alpha", 0, _LARGEST_A), "α, how much wider the bonus is than with a known horizon."
+        _number("alpha", 0, _LARGEST_A), "α: widening of the bonus relative to that for a known horizon."
     ),
     "c": Setting(
         _positive("c", _LARGEST_A),
-        "Amount of exploration; the proof needs more than 5, far less works in practice.",
+        "Amount of exploration; the proof needs more than 5, but much smaller values work in practice.",
     ),
     "clock": Setting(
         _one_of("clock", "cluster", "round"),
@@ -136,35 +136,35 @@ SETTINGS: dict[str, Setting] = {
     "distances": Setting(
         _distances,
         "Symmetric table with one row and one column per arm: the largest possible difference between two "
-        "means. By default the widths inside clusters and infinity across.",
+        "means. By default, the widths inside clusters and infinity between clusters.",
     ),
-    "epsilon": Setting(_number("epsilon", 0, 1), "ε, how often arms are pulled that need no exploration."),
-    "gamma": Setting(_number("gamma", 0, _LARGEST_A), "γ, share of exploration beyond what the bound asks."),
+    "epsilon": Setting(_number("epsilon", 0, 1), "ε: rate of forced exploration of the least pulled arm."),
+    "gamma": Setting(_number("gamma", 0, _LARGEST_A), "γ: share of exploration beyond the lower bound."),
     "gap": Setting(
         _positive("gap", _LARGEST_A),
-        "g, at most the gap between the best arm and the second best, where that is known; for bounded "
-        "rewards as a share of high − low.",
+        "g: lower bound on the gap between the best arm and the second best; for bounded rewards, as a "
+        "share of high − low.",
     ),
     "hedge": Setting(
         _number("hedge", 0, 1),
-        "κ from 0 (none) to 1: the index of an arm is at least its KL-UCB index at κ f(n). Regret is then at "
-        "most of the order of T^(1−κ) for any widths.",
+        "κ from 0 (no hedge) to 1: the index of an arm is at least its KL-UCB index at κ f(n). Regret is "
+        "then at most of order T^(1−κ) for any widths.",
     ),
-    "horizon": Setting(_horizon, "T, the number of rounds; by default that of the simulation."),
+    "horizon": Setting(_horizon, "T: number of rounds; by default that of the simulation."),
     "leader": Setting(
         _one_of("leader", "clustered", "plain"),
-        '``"clustered"`` computes the clustered index for every arm. ``"plain"``, another reading of the '
-        "paper, uses the KL-UCB index in the cluster with the largest empirical mean.",
+        '``"clustered"``: clustered index for all arms. ``"plain"``, another reading of the paper: KL-UCB '
+        "index for arms of the cluster with the largest empirical mean.",
     ),
     "prior": Setting(
         _prior,
-        "What is known of every arm beforehand: its likely mean and the number of pulls this is worth, as in "
-        '``(0.02, 50)`` or ``"0.02@50"``. By default nothing.',
+        "Prior of each arm: its expected mean and the equivalent number of pulls, as in ``(0.02, 50)`` or "
+        '``"0.02@50"``. By default, a flat prior.',
     ),
     "refresh": Setting(
         _count("refresh", 1, 10**9),
-        "Number of rounds for which a choice is kept; the paper uses 50. A value above 1 can turn a small "
-        "regret into a linear one where a width is too small.",
+        "Number of rounds for which a choice is kept; the paper uses 50. If a width is too small, a value "
+        "above 1 can make regret linear.",
     ),
     "seed": Setting(
         _count("seed", 0, LARGEST_SEED),
@@ -174,7 +174,7 @@ SETTINGS: dict[str, Setting] = {
         _one_of("widths", "ignored", "respected"), 'Use of declared widths: ``"ignored"`` or ``"respected"``.'
     ),
 }
-_FAMILY = "Reward distribution, as a ``Family`` or its name."
+_FAMILY = "Reward family, as a ``Family`` or its name; by default Bernoulli."
 _LABEL = (
     "Display name in tables and pictures; by default the name and the settings that differ from defaults."
 )
@@ -184,7 +184,7 @@ _SECTION = re.compile(r"^(Parameters|Examples|References|Notes|Raises)\n-+\n", r
 def read_settings(
     name: str, defaults: Mapping[str, object], given: Mapping[str, object], owner: str
 ) -> dict[str, Any]:
-    """Return a value for every setting, those given checked; unknown ones are refused."""
+    """Return the values of all settings; check given ones and refuse unknown ones."""
     for key in given:
         if key not in defaults:
             refuse_setting(name, defaults, key)
@@ -192,13 +192,13 @@ def read_settings(
 
 
 def refuse_setting(name: str, defaults: Mapping[str, object], key: object) -> NoReturn:
-    """Say which settings a policy has."""
+    """Raise an error that lists the settings of a policy."""
     known = f"with {' and '.join(defaults)} alone" if defaults else "without settings"
     raise invalid("policy", "policy", f"'{name}' {known}", Described(f"'{key}'"))
 
 
 def _reader(name: str, default: object) -> Reader:
-    """Return what checks a setting; one that only a policy from outside has is read like its default."""
+    """Return the check of a setting; own settings of outside policies are checked like their default."""
     if name in SETTINGS:
         return SETTINGS[name].read
     if isinstance(default, bool):
@@ -217,7 +217,7 @@ def _reader(name: str, default: object) -> Reader:
 
 
 def signature(defaults: Mapping[str, object]) -> inspect.Signature:
-    """Return how a policy with these settings is made, for ``help`` and editors."""
+    """Return the signature of a policy with these settings, for ``help`` and editors."""
     kinds = inspect.Parameter
     only = {**defaults, "family": "bernoulli", "label": None}
     return inspect.Signature(
@@ -229,9 +229,9 @@ def signature(defaults: Mapping[str, object]) -> inspect.Signature:
 
 
 def documented(doc: str | None, defaults: Mapping[str, object], *, uses_widths: bool) -> str:
-    """Return a policy's documentation with a section on all of its parameters.
+    """Return the docstring of a policy with a section on all its parameters.
 
-    A policy describes what is special about it; everything else comes from ``SETTINGS``.
+    A policy documents only what is special about it; all other descriptions come from ``SETTINGS``.
     """
     own, text = _own_parameters(inspect.cleandoc(doc or ""))
     arms = "Arms and the clusters they belong to; widths are not used."
@@ -250,7 +250,7 @@ def documented(doc: str | None, defaults: Mapping[str, object], *, uses_widths: 
 
 
 def _own_parameters(text: str) -> tuple[dict[str, str], str]:
-    """Return what a documentation itself says of parameters, and the rest of it."""
+    """Return the parameters that a docstring itself describes, and the rest of it."""
     found = [part for part in _SECTION.finditer(text) if part[1] == "Parameters"]
     if not found:
         return {}, text

@@ -1,4 +1,4 @@
-"""Thompson sampling: every arm as often as it may be best."""
+"""Thompson sampling: pull each arm with the posterior probability that it is the best one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @kernel
 def choose(state: DrawState, _n: int) -> int:
-    """Draw the mean of every arm from its posterior; return the arm with the largest draw."""
+    """Draw the mean of each arm from its posterior; return the arm with the largest draw."""
     chosen, best = 0, -math.inf
     if state.pulls.size > 1:
         for arm in range(state.pulls.size):
@@ -28,7 +28,7 @@ def choose(state: DrawState, _n: int) -> int:
 
 @kernel
 def among(state: DrawState, _n: int, open_arms: Mask) -> int:
-    """Return the first open arm never pulled, or the one with the largest draw."""
+    """Return the first open arm without pulls; if there is none, the one with the largest draw."""
     chosen, best = NOBODY, -math.inf
     if state.memory[0].unpulled > 0:
         for arm in range(state.pulls.size):
@@ -43,11 +43,11 @@ def among(state: DrawState, _n: int, open_arms: Mask) -> int:
 
 
 class Thompson(DrawPolicy):
-    r"""Draw every arm's mean from its posterior; pull the arm with the largest draw.
+    r"""Draw the mean of each arm from its posterior; pull the arm with the largest draw.
 
-    With s successes in t pulls the draw is from Beta(s + 1, t − s + 1). Other families have conjugate
-    posteriors too, with a flat prior unless the family says otherwise; one without a posterior is refused.
-    ``prior=(m, ν)`` replaces the flat prior, by Beta(ν m, ν (1 − m)) for rewards 0 or 1.
+    With s successes in t pulls, the draw is from Beta(s + 1, t − s + 1). Other families have conjugate
+    posteriors too, with a flat prior unless the family defines another; a family without a posterior is
+    refused. ``prior=(m, ν)`` replaces the flat prior; for rewards 0 or 1, by Beta(ν m, ν (1 − m)).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""TLP-MAX: KL-UCB over clusters by their best arms, then inside."""
+"""TLP-MAX: choose a cluster by KL-UCB on the mean of its best arm, then an arm by KL-UCB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @kernel
 def best_mean(state: TwoLevelState, c: int, spent: int, held: int) -> float:
-    """Return the mean of the best arm of a cluster."""
+    """Return the largest empirical mean of the arms of a cluster."""
     best = -math.inf
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
@@ -24,7 +24,7 @@ def best_mean(state: TwoLevelState, c: int, spent: int, held: int) -> float:
 
 
 class TLPMax(TwoLevelPolicy):
-    r"""Choose a cluster by the KL-UCB index of its best mean with all its pulls, then an arm in it.
+    r"""Choose a cluster by the KL-UCB index of its best arm's mean with all its pulls, then an arm by KL-UCB.
 
     .. math:: \sup\{q : N_c\, d(\max_k m_k, q) \le f(n)\}, \quad \text{then} \quad
               \sup\{q : t_k\, d(m_k, q) \le f(N_c)\}

@@ -1,4 +1,4 @@
-"""TLP-MEAN: KL-UCB over clusters by their pooled means, then inside."""
+"""TLP-MEAN: choose a cluster by KL-UCB on its pooled mean, then an arm by KL-UCB."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def kl_score(state: TwoLevelState, mean: float, pulls: int, level: float) -> flo
 
 
 class TLPMean(TwoLevelPolicy):
-    r"""Choose a cluster by the KL-UCB index of all its pulls together, then an arm in it by its own.
+    r"""Choose a cluster by the KL-UCB index of its pooled rewards, then an arm by its own KL-UCB index.
 
     .. math:: \sup\{q : N_c\, d(S_c / N_c, q) \le f(n)\}, \quad \text{then} \quad
               \sup\{q : t_k\, d(m_k, q) \le f(N_c)\}

@@ -1,4 +1,4 @@
-"""TSC: Thompson sampling over clusters, then inside."""
+"""TSC: choose a cluster by Thompson sampling, then an arm by Thompson sampling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def choose(state: DrawState, _n: int) -> int:
 
 @kernel
 def _drawn_cluster(state: DrawState) -> int:
-    """Return the cluster with the largest draw from the posterior of all its pulls together."""
+    """Return the cluster with the largest draw from the posterior of its pooled rewards."""
     chosen, best = 0, -math.inf
     for c in range(state.start.size - 1):
         pulls, total = 0, 0.0
@@ -43,10 +43,10 @@ def _drawn_cluster(state: DrawState) -> int:
 
 
 class TSC(DrawPolicy):
-    r"""Draw every cluster's mean from all its pulls together, then every arm's in the cluster that won.
+    r"""Choose the cluster with the largest draw from its pooled rewards, then the arm with the largest draw.
 
-    It learns quickly where a cluster's mean tells where its best arm stands, and has linear regret where the
-    best arm is in a poor cluster.
+    It learns quickly if the pooled mean of a cluster indicates its best arm, and has linear regret if the
+    best arm is in a cluster with a low pooled mean.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Policies that choose a cluster by its pooled statistics, then an arm in it by its own: TLP, UCBC.
+"""Policies that choose a cluster by its pooled statistics, then an arm by its own statistics: TLP, UCBC.
 
-A policy of this kind is two formulas, in the file that carries its name: ``score(state, mean, pulls, level)``
-at a threshold f, and ``standing(state, c, spent, held)``, the mean a cluster is judged by. They share a state
-and one compilation.
+A policy of this kind is two formulas in the file named after it: ``score(state, mean, pulls, level)`` at a
+threshold f, and ``standing(state, c, spent, held)``, the mean that represents a cluster. All of them share a
+state and one compilation.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @kernel
 def select(state: TwoLevelState, n: int) -> int:
-    """Return the first arm never pulled, the arm kept until the next refresh, or the best one."""
+    """Return the first arm without pulls, the arm kept until the next refresh, or the best arm."""
     memory = state.memory[0]
     if memory.unpulled > 0:
         return first_unpulled(state.pulls)
@@ -59,7 +59,7 @@ def select(state: TwoLevelState, n: int) -> int:
 
 @kernel
 def _choose(state: TwoLevelState, n: int) -> int:
-    """Return the best arm of the best cluster, and remember how its rivals stand."""
+    """Return the best arm of the best cluster, and store the scores of its rivals."""
     level = threshold(n, state.a)
     for c in range(state.cluster_pulls.size):
         mean, pulls = standing(state, c, 0, NOBODY), state.cluster_pulls[c]
@@ -86,9 +86,9 @@ def _best_arm(state: TwoLevelState, c: int, level: float) -> int:
 
 @kernel
 def certain(state: TwoLevelState, arm: int, n: int, rounds: int) -> bool:
-    """Tell whether cluster and arm stay ahead of their rivals, if all rounds but the last pay nothing.
+    """Return whether cluster and arm keep the largest scores, if all rewards but the last are 0.
 
-    Nothing about rivals has changed since they were last solved for but the threshold.
+    For rivals, only the threshold has changed since their scores were computed.
     """
     if state.memory[0].kept != arm:
         return False
@@ -105,16 +105,16 @@ def certain(state: TwoLevelState, arm: int, n: int, rounds: int) -> bool:
         early, late = threshold(together, state.a), threshold(together + spent, state.a)
     highest, rise = -math.inf, late - state.levels[0].arms
     for place in range(state.start[c], state.start[c + 1]):
-        mate = state.order[place]
-        if mate != arm:
-            highest = max(highest, ceiling(state.scores[mate], state.rates[mate], rise))
+        other = state.order[place]
+        if other != arm:
+            highest = max(highest, ceiling(state.scores[other], state.rates[other], rise))
     held = state.pulls[arm] + spent
     return exceeds(state, state.totals[arm] / held, held, early, highest)
 
 
 @kernel
 def hold(state: TwoLevelState, arm: int, n: int, limit: int) -> int:
-    """Return for how many rounds the arm is certain, up to a refresh that might choose another."""
+    """Return the number of rounds for which the arm is certain, up to a refresh that could choose another."""
     memory = state.memory[0]
     if memory.unpulled > 0:
         return 1
@@ -126,7 +126,7 @@ def hold(state: TwoLevelState, arm: int, n: int, limit: int) -> int:
 
 @kernel
 def update(state: TwoLevelState, arm: int, pulls: int, total: float) -> None:
-    """Add to the statistics of the arm and of its cluster."""
+    """Update the statistics of the arm and of its cluster."""
     take_in(state, arm, pulls, total)
     state.cluster_pulls[state.cluster[arm]] += pulls
     if arm != state.memory[0].kept:
@@ -141,11 +141,11 @@ def arm_score(state: TwoLevelState, arm: int, level: float) -> float:
 
 
 class TwoLevelPolicy(Policy):
-    """A policy that chooses a cluster, then an arm in it; a subclass sets ``score`` and ``standing``."""
+    """Base class of policies that choose a cluster first; subclasses set ``score`` and ``standing``."""
 
     score: ClassVar[Callable[..., float]]
     standing: ClassVar[Callable[..., float]]
-    #: Whether ``score`` is UCB1's, whose rise with the threshold has another bound than KL-UCB's.
+    #: Whether ``score`` is that of UCB1, whose rise with the threshold has another bound than that of KL-UCB.
     plain_bonus: ClassVar[bool] = False
     relies_on = (
         Assumption.FALLS_WITH_PULLS,
@@ -165,7 +165,7 @@ class TwoLevelPolicy(Policy):
         cls.score, cls.standing = staticmethod(cls.score), staticmethod(cls.standing)
 
     def new_state(self, rng: Generator | None) -> TwoLevelState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         del rng
         members = members_of(self.clusters)
         layout = layout_of(members)
@@ -194,7 +194,7 @@ class TwoLevelPolicy(Policy):
         )
 
     def supposing(self, live: Any) -> Any:
-        """Return a state for awaited rewards, in which no scores are known yet."""
+        """Return a state for outstanding rewards, in which no scores are computed yet."""
         state: Any = super().supposing(live)
         state.memory["kept"][0] = NOBODY
         state.scores[:], state.cluster_scores[:] = math.inf, math.inf

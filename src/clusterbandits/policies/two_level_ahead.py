@@ -1,8 +1,8 @@
-"""The choice of a cluster and then an arm while rewards are awaited: few scores are solved for.
+"""The choice of a cluster and then an arm while rewards are outstanding, which computes few scores.
 
-``ahead`` chooses as ``select`` does, from states of its own. Their scores are upper bounds at the thresholds
-of the last choice, infinite where rewards have arrived since. Scores are solved for only where their bounds
-reach the best one.
+``ahead`` makes the same choices as ``select``, on separate states. Their scores are upper bounds at the
+thresholds of the last choice, and infinite if rewards have arrived since. A score is computed only if its
+bound reaches the best score.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @kernel
 def ahead(state: TwoLevelState, n: int) -> int:
-    """Return the first arm never pulled, the arm kept until the next refresh, or the best one."""
+    """Return the first arm without pulls, the arm kept until the next refresh, or the best arm."""
     memory = state.memory[0]
     if memory.unpulled > 0:
         return first_unpulled(state.pulls)
@@ -45,7 +45,7 @@ def _choose(state: TwoLevelState, n: int) -> int:
 
 @kernel
 def forget_kept(state: TwoLevelState) -> None:
-    """Note that the scores of the arm chosen last and of its cluster are not known any more."""
+    """Invalidate the scores of the arm chosen last and of its cluster."""
     kept = state.memory[0].kept
     if kept != NOBODY:
         state.scores[kept] = state.cluster_scores[state.cluster[kept]] = math.inf
@@ -54,7 +54,7 @@ def forget_kept(state: TwoLevelState) -> None:
 
 @kernel
 def _solve_clusters(state: TwoLevelState, level: float) -> None:
-    """Write the scores of clusters that may be best, and bounds that are lower for the others."""
+    """Write the scores of clusters that may be best, and bounds below the best for the others."""
     rise, top = level - state.levels[0].clusters, 0
     state.levels[0].clusters = level
     for c in range(state.cluster_pulls.size):
@@ -78,7 +78,7 @@ def _solve_cluster(state: TwoLevelState, c: int, level: float) -> None:
 
 @kernel
 def _solve_arms(state: TwoLevelState, c: int, level: float) -> None:
-    """Write the scores of arms of a cluster that may be best, and bounds that are lower for the others."""
+    """Write the scores of arms of a cluster that may be best, and bounds below the best for the others."""
     rise, top = level - state.arm_levels[c], state.order[state.start[c]]
     state.arm_levels[c] = level
     for place in range(state.start[c], state.start[c + 1]):

@@ -1,4 +1,4 @@
-"""What policies that choose a cluster first are made of: state, formulas, and how fast scores rise."""
+"""The state and the formulas of two-level policies, and bounds on how fast scores rise."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: The thresholds of a choice.
+#: The thresholds used for a choice.
 LEVELS = np.dtype([("clusters", np.float64), ("arms", np.float64)])
 
 
 class TwoLevelState(NamedTuple):
-    """Statistics of arms, pulls of clusters, and the number of the formulas."""
+    """Statistics of arms, pulls of clusters, and the index of the formulas."""
 
     law: Law
-    #: The place of the policy's formulas.
+    #: The index of the policy's formulas.
     formula: int
     a: float
-    #: Rounds for which a choice is kept.
+    #: The number of rounds for which a choice is kept.
     refresh: int
-    #: Whether scores are UCB1's instead of KL-UCB's.
+    #: Whether scores are those of UCB1 instead of KL-UCB.
     plain_bonus: bool
-    #: Whether arms inside a cluster are judged by its own number of pulls instead of the round.
+    #: Whether the threshold inside a cluster depends on the cluster's pulls instead of the round.
     own_clock: bool
     pulls: Ints
     totals: Floats
@@ -43,13 +43,13 @@ class TwoLevelState(NamedTuple):
     memory: NDArray[Any]
     reach: Ints
     cluster_pulls: Ints
-    #: Scores at the last choice, and how fast they rise at most.
+    #: The scores at the last choice, and bounds on their rates of increase.
     scores: Floats
     rates: Floats
     cluster_scores: Floats
     cluster_rates: Floats
-    #: Thresholds at the last choice: one record with ``clusters`` and ``arms``. ``ahead`` has one of its own
-    #: for the arms of every cluster.
+    #: The thresholds at the last choice: one record with ``clusters`` and ``arms``. ``ahead`` has one record
+    #: per cluster for its arms.
     levels: NDArray[Any]
     arm_levels: Floats
 
@@ -64,21 +64,21 @@ _standing_formula = by_formula(lambda _: STANDINGS)
 
 @kernel
 def score(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
-    """Return the score of so many pulls with that mean at a threshold f."""
+    """Return the score of a mean over a number of pulls at a threshold f."""
     return float(_score_formula(state, mean, pulls, level))
 
 
 @kernel
 def standing(state: TwoLevelState, c: int, spent: int, held: int) -> float:
-    """Return the mean a cluster is judged by after so many more pulls of one arm that paid nothing."""
+    """Return the mean that represents a cluster after ``spent`` more rewards of 0 of one arm."""
     return float(_standing_formula(state, c, spent, held))
 
 
 @kernel
 def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> float:
-    """Return how fast a score rises with the threshold from now on, at most: it is concave in it.
+    """Return a bound on the rate at which a score rises with the threshold, in which it is concave.
 
-    Where the divergence is not convex, nothing is known.
+    If the divergence is not convex, there is no finite bound.
     """
     if not state.law.convex:
         return math.inf
@@ -92,7 +92,7 @@ def rate(state: TwoLevelState, mean: float, pulls: int, level: float, value: flo
 
 @kernel
 def exceeds(state: TwoLevelState, mean: float, pulls: int, level: float, value: float) -> bool:
-    """Tell whether a score is above a value by more than rounding."""
+    """Return whether a score exceeds a value by more than rounding errors."""
     margin = APART * state.law.tie
     above = value + margin * abs(value)
     if state.plain_bonus:
@@ -107,5 +107,5 @@ def exceeds(state: TwoLevelState, mean: float, pulls: int, level: float, value: 
 
 @kernel
 def ceiling(value: float, a_level: float, rise: float) -> float:
-    """Return how high a score can have come since the threshold was lower."""
+    """Return an upper bound on a score after the threshold has risen."""
     return value + a_level * rise if rise > 0.0 else value

@@ -1,4 +1,4 @@
-"""UCB1: the mean and a bonus for arms that were seldom pulled."""
+"""UCB1: the empirical mean plus a bonus that decreases with the number of pulls."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def score(state: ScoreState, _arm: int, pulls: int, total: float, n: int) -> flo
 
 
 class UCB1(ScorePolicy):
-    r"""Pull the arm with the largest mean plus bonus.
+    r"""Pull the arm with the largest empirical mean plus bonus.
 
     .. math:: v_k(n) = m_k + \sqrt{2 \log n / t_k}
 
-    with t pulls and mean m of arm k. The bonus is made for rewards from 0 to 1, and is multiplied by
-    high − low for bounded ones.
+    with t pulls and mean m of arm k. The bonus is for rewards from 0 to 1; for bounded rewards it is
+    multiplied by high − low.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""UCBC: UCB1 over clusters, then inside."""
+"""UCBC: choose a cluster by UCB1, then an arm by UCB1."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def score(state: TwoLevelState, mean: float, pulls: int, level: float) -> float:
 
 
 class UCBC(TwoLevelPolicy):
-    r"""Choose a cluster by the UCB1 index of all its pulls together, then an arm in it by its own.
+    r"""Choose a cluster by the UCB1 index of its pooled rewards, then an arm by its own UCB1 index.
 
     .. math:: S_c / N_c + \sqrt{2 \log n / N_c}, \quad \text{then} \quad
               m_k + \sqrt{2 \log N_c / t_k}
 
-    with N_c pulls and total S_c of cluster c. The bonus is made for rewards from 0 to 1, and is multiplied by
-    high − low for bounded ones.
+    with N_c pulls and total S_c of cluster c. The bonus is for rewards from 0 to 1; for bounded rewards it is
+    multiplied by high − low.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""States in which awaited rewards have arrived: what ``ask`` chooses from while rewards are outstanding.
+"""Views: states in which outstanding rewards are replaced by assumed ones, for ``ask``.
 
-An awaited pull counts as if it had paid the mean of its arm. A view of all arms, or of some of them, follows
-what changes: one call of ``catch_up`` takes in the few arms that have changed since the last choice.
+An outstanding reward counts as the empirical mean of its arm. A view of all arms, or of some of them, is kept
+up to date: one call of ``catch_up`` updates the few arms that have changed since the last choice.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
     from clusterbandits.families.law import Law
 
-#: The mean of all arms is rounded to so many steps per unit of the scale, so that it seldom changes.
+#: The number of steps per unit of the scale to which the mean of all arms is rounded, so that it seldom
+#: changes.
 _STEPS = 8.0
-#: Places in ``Scope.guess``.
+#: Indices into ``Scope.guess``.
 _MEAN, _UNKNOWN = range(2)
 
 
 class Known(NamedTuple):
-    """What is known of all arms: rewards, and pulls whose rewards are awaited; ``squares`` may be empty."""
+    """Rewards of all arms, and pulls whose rewards are outstanding; ``squares`` may be empty."""
 
     law: Law
     pulls: Ints
@@ -38,14 +39,14 @@ class Known(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """The arms of a view, and what is supposed of those without rewards."""
+    """The arms of a view, and the assumed mean of arms without rewards."""
 
-    #: [place]: the number of the arm; [number]: its place in the view, ``NOBODY`` where it has none.
+    #: [place]: the number of the arm; [number]: its place in the view, or ``NOBODY``.
     arms: Ints
     places: Ints
-    #: [place]: whether the arm has awaited pulls and no rewards.
+    #: [place]: whether the arm has outstanding pulls but no rewards.
     unknown: Mask
-    #: The mean that those arms are supposed to have, and how many they are.
+    #: The assumed mean of those arms, and their number.
     guess: Floats
     #: The sums of squares of the view's state, or empty.
     squares: Floats
@@ -53,7 +54,7 @@ class Scope(NamedTuple):
 
 @kernel
 def steady_mean(law: Law, mean: float) -> float:
-    """Return a mean that is close and seldom changes: the nearest of a grid on the scale of ``link``."""
+    """Return the mean rounded to a grid on the scale of ``link``, so that it seldom changes."""
     if not law.lowest < mean < law.highest:
         return mean
     return mean_at(law, float(np.floor(link(law, mean) * _STEPS + 0.5)) / _STEPS)
@@ -61,9 +62,9 @@ def steady_mean(law: Law, mean: float) -> float:
 
 @kernel
 def catch_up(state: Any, known: Known, scope: Scope, changes: Ints, first: int, beyond: int) -> bool:
-    """Let a view's state follow what is known of the arms ``changes[first:beyond]``.
+    """Update the state of a view for the arms ``changes[first:beyond]``.
 
-    Tell whether one of them has no pulls left.
+    Return whether one of them has no pulls left.
     """
     for i in range(first, beyond):
         _find_unknown(known, scope, changes[i])
@@ -84,7 +85,7 @@ def catch_up(state: Any, known: Known, scope: Scope, changes: Ints, first: int, 
 
 @inner_kernel
 def _find_unknown(known: Known, scope: Scope, arm: int) -> None:
-    """Note whether an arm that has changed has awaited pulls and no rewards."""
+    """Record whether a changed arm has outstanding pulls but no rewards."""
     place = scope.places[arm]
     if place != NOBODY:
         unknown = known.awaited[arm] > 0 and known.pulls[arm] == 0
@@ -95,7 +96,7 @@ def _find_unknown(known: Known, scope: Scope, arm: int) -> None:
 
 @kernel
 def _mean_of_all(known: Known, arms: Ints) -> float:
-    """Return the mean of all rewards of a view's arms, rounded."""
+    """Return the rounded mean of all rewards of a view's arms."""
     pulls, total = 0, 0.0
     for place in range(arms.size):
         pulls += known.pulls[arms[place]]
@@ -105,7 +106,7 @@ def _mean_of_all(known: Known, arms: Ints) -> float:
 
 @kernel
 def _suppose(state: Any, known: Known, scope: Scope, arm: int, place: int) -> bool:
-    """Set the statistics of one arm as if awaited pulls had paid; tell whether it has no pulls left."""
+    """Set the statistics of one arm with assumed rewards; return whether it has no pulls left."""
     pulls, total, missing = known.pulls[arm], known.totals[arm], known.awaited[arm]
     mean = 0.0
     if missing > 0:
@@ -127,18 +128,18 @@ _ENTRIES: dict[type, Callable[..., bool]] = {}
 
 
 class View:
-    """A state of all arms or of some, in which awaited rewards have arrived.
+    """A state of all or some arms in which outstanding rewards are replaced by assumed ones.
 
     Parameters
     ----------
     state
-        A state of its own, of the arms of the view.
+        State of the arms of the view, not shared.
     arms
-        The numbers of these arms.
+        Numbers of these arms.
     known
-        What is known of all arms.
+        Rewards and outstanding pulls of all arms.
     choose
-        Returns the place of the arm to pull, for a state and a round.
+        Function that returns the place of the arm to pull, given a state and a round.
     """
 
     __slots__ = ("_catch_up", "choose", "numbers", "scope", "seen", "state")
@@ -148,16 +149,16 @@ class View:
         places[arms] = np.arange(arms.size)
         unknown, guess = np.zeros(arms.size, dtype=np.bool_), np.array([math.nan, 0.0])
         self.state = state
-        #: The numbers of its arms; None where they are all.
+        #: The numbers of its arms; None if the view has all arms.
         self.numbers = None if arms.size == places.size else arms.tolist()
         self.choose = choose
         self.scope = Scope(arms, places, unknown, guess, state.squares if known.squares.size else np.zeros(0))
-        #: How much of the record of changes it has followed; ``NOBODY`` where all arms may have changed.
+        #: The number of recorded changes that the view includes; ``NOBODY`` if all arms may have changed.
         self.seen = NOBODY
         self._catch_up = _entry(state, known, self.scope)
 
     def follow(self, known: Known, changes: Ints, count: int) -> None:
-        """Follow the changes since the last time."""
+        """Apply the changes since the last call."""
         first = self.seen
         if first == NOBODY:
             changes, first, beyond = self.scope.arms, 0, self.scope.arms.size
@@ -169,7 +170,7 @@ class View:
 
 
 def _entry(state: Any, known: Known, scope: Scope) -> Callable[..., bool]:
-    """Return the machine code of ``catch_up`` for a state."""
+    """Return the compiled ``catch_up`` for a state."""
     if not isinstance(state, tuple):
         return _set_all
     if type(state) not in _ENTRIES:
@@ -178,7 +179,7 @@ def _entry(state: Any, known: Known, scope: Scope) -> Callable[..., bool]:
 
 
 def _set_all(state: Any, known: Known, scope: Scope, *_changes: Any) -> bool:
-    """Set the statistics of all arms in the state of a policy written in Python, which is not told of it."""
+    """Set the statistics of all arms in the state of a Python policy, without calls of its methods."""
     pulls, totals, missing = (part[scope.arms] for part in (known.pulls, known.totals, known.awaited))
     guess = _mean_of_all(known, scope.arms) if np.any((pulls == 0) & (missing > 0)) else 0.0
     means = np.where(pulls > 0, totals / np.maximum(pulls, 1), guess)
@@ -190,14 +191,14 @@ def _set_all(state: Any, known: Known, scope: Scope, *_changes: Any) -> bool:
 
 
 def _count_unpulled(state: Any) -> None:
-    """Count the arms without pulls again: kernels count them down alone."""
+    """Recount the arms without pulls, because kernels only count them down."""
     memory = getattr(state, "memory", None)
     if memory is not None and "unpulled" in (memory.dtype.names or ()):
         memory["unpulled"][0] = np.count_nonzero(state.pulls == 0)
 
 
 def copied(part: Any) -> Any:
-    """Return a state with arrays of its own, those of its parts included."""
+    """Return a deep copy of the arrays of a state."""
     if isinstance(part, tuple):
         return type(part)(*map(copied, part))
     return part.copy() if hasattr(part, "copy") else part

@@ -1,10 +1,11 @@
-r"""The width alarm: says, at any time and with few false alarms, that a declared width is too small.
+r"""The width alarm: an anytime-valid test of whether a declared width is too small.
 
     Λ_c = min_x Σ_k t_k d(m_k, clip(m_k, x, x + β_c))
 
-is how far the data are from all means that the width allows. By Ville's inequality for the mixture of all
-means it stays below log(M/α) + Σ_k pen_k, in all M clusters and all rounds together, but for a chance of α
-where the widths are true. It is looked at on a schedule of rounds, so that holding stays exact.
+is the distance of the data from all means that the width allows. By Ville's inequality for the mixture of all
+means, if the widths are true, it stays below log(M/α) + Σ_k pen_k in all M clusters and all rounds with a
+probability of at least 1 − α. It is checked on a fixed schedule of rounds, so that skip-ahead simulation
+stays exact.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ if TYPE_CHECKING:
 
     from clusterbandits.policies.arms import Floats, Ints, Layout
 
-#: Every round at first, then 64 looks for every doubling of n or so.
+#: Checks happen every round at first, then about 64 times per doubling of n.
 _SCHEDULE = 64
 _MOST_STEPS = 60
-#: The share of what is needed that is enough: the rest is left to rounding.
+#: The share of the threshold that is sufficient, to allow for rounding errors.
 CLOSE = 1.0 - 1e-9
-#: The constants of Kaufmann and Koolen's mixture for any exponential family.
+#: The constants of Kaufmann and Koolen's mixture for exponential families.
 _Z, _PEELS = 1.5, math.log(math.pi**2 / 3.0)
 _SCAN = 32
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 class Alarm(NamedTuple):
-    """What is watched, and what was found: the round of every cluster's alarm, 0 where there was none."""
+    """The watched widths, and the round of each cluster's alarm, 0 if there was none."""
 
     widens: bool
     order: Ints
     start: Ints
     widths: Floats
-    #: What Λ must reach but for the penalties of the arms.
+    #: The threshold of Λ without the penalties of the arms.
     doubt: Floats
-    #: The next round to look in.
+    #: The round of the next check.
     look: Ints
     fired: Ints
     evidence: Floats
@@ -51,7 +52,7 @@ class Alarm(NamedTuple):
 
 
 def fresh_alarm(law: Law, layout: Layout, widths: Sequence[float], response: str, level: float) -> Alarm:
-    """Return an alarm that has seen nothing; one that watches nothing never looks."""
+    """Return an alarm before the first round; if it watches no width, it has no checks."""
     sizes = np.diff(layout.start)
     watched = np.isfinite(widths) & (sizes > 1) & (response != "ignore")
     doubt = math.log(max(int(watched.sum()), 1) / level)
@@ -71,7 +72,7 @@ def fresh_alarm(law: Law, layout: Layout, widths: Sequence[float], response: str
 
 
 def _any_family(doubt: float, arms: int) -> float:
-    """Return what Σ_k t_k d(m_k, μ_k) − 3 log(1 + log t_k) exceeds with a chance of exp(−doubt) at most."""
+    """Return the level that Σ_k t_k d(m_k, μ_k) − 3 log(1 + log t_k) exceeds with probability exp(−doubt)."""
     x = 0.5 * (_inverse(1.0 + doubt / arms) + _PEELS)
     corner = 1.0 / math.log(_Z)
     if x >= corner - math.log(corner):
@@ -90,7 +91,7 @@ def _inverse(x: float) -> float:
 
 @inner_kernel
 def look_after(n: int, known: int) -> int:
-    """Return the first round of the schedule after n, from a round of it that is not later on."""
+    """Return the first scheduled round after n, given a scheduled round ``known`` that is not later."""
     while known <= n:
         known += 1 + known // _SCHEDULE
     return known
@@ -98,7 +99,7 @@ def look_after(n: int, known: int) -> int:
 
 @inner_kernel
 def look(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, n: int) -> bool:
-    """Look, where it is time, before round n; tell whether a cluster's alarm went off now."""
+    """Check the widths before round n if a check is due; return whether an alarm is raised now."""
     if n < alarm.look[0]:
         return False
     alarm.look[0] = look_after(n, alarm.look[0])
@@ -132,14 +133,14 @@ def _contradicts(law: Law, pulls: Ints, totals: Floats, alarm: Alarm, c: int) ->
 
 @inner_kernel
 def _penalty(law: Law, pulls: int, total: float) -> float:
-    """Return by how much the likelihood of the best mean may exceed that of the mixture."""
+    """Return the largest log-likelihood ratio of the best mean to the mixture."""
     if not law.beta_likelihood:
         return 3.0 * math.log(1.0 + math.log(pulls))
-    # Bounded rewards count in part; a sum of many may be beyond its ends by rounding.
+    # Bounded rewards count as fractions of successes; rounding can move a long sum outside its range.
     successes = min(max((total - law.lowest * pulls) / unit(law), 0.0), float(pulls))
     failures, share = pulls - successes, successes / pulls
     entropy = 0.0
-    # The smallest totals have a share of 0.
+    # The share of the smallest totals is 0.
     if share > 0.0 and failures > 0.0:
         entropy = -(successes * math.log(share) + failures * math.log(failures / pulls))
     mixture = math.lgamma(pulls + 2.0) - math.lgamma(successes + 1.0) - math.lgamma(failures + 1.0)
@@ -148,7 +149,7 @@ def _penalty(law: Law, pulls: int, total: float) -> float:
 
 @kernel
 def watch_widths(state: Any, n: int) -> int:
-    """Look, and widen where that is wanted; return the next round to look in. For states with widths."""
+    """Check the widths, and ignore those in alarm if so set; return the round of the next check."""
     if look(state.law, state.pulls, state.totals, state.alarm, n) and state.alarm.widens:
         for c in range(state.alarm.fired.size):
             if state.alarm.fired[c] == n:
@@ -167,7 +168,7 @@ class Group(NamedTuple):
 
 @kernel
 def misfit(law: Law, pulls: Any, totals: Floats, group: Group, x: float) -> float:
-    """Return how far the data are from means between x and x + β."""
+    """Return the distance of the data from means between x and x + β."""
     far, top = 0.0, x + group.width
     for place in range(group.first, group.beyond):
         arm = group.order[place]
@@ -181,7 +182,7 @@ def misfit(law: Law, pulls: Any, totals: Floats, group: Group, x: float) -> floa
 
 @kernel
 def span(pulls: Any, totals: Floats, group: Group) -> tuple[float, float]:
-    """Return the least and the largest mean of a group."""
+    """Return the smallest and the largest empirical mean of a cluster."""
     least, most = math.inf, -math.inf
     for place in range(group.first, group.beyond):
         mean = totals[group.order[place]] / pulls[group.order[place]]
@@ -191,13 +192,13 @@ def span(pulls: Any, totals: Floats, group: Group) -> tuple[float, float]:
 
 @separate_kernel
 def least_misfit(law: Law, pulls: Any, totals: Floats, group: Group, enough: float) -> tuple[float, float]:
-    """Return the least misfit and its x by golden section, or the first found that is below ``enough``."""
+    """Return the least misfit and its x by golden-section search; stop at a misfit below ``enough``."""
     low, high = span(pulls, totals, group)
     high -= group.width
     if high <= low:
         return 0.0, high
     if not law.convex:
-        # There can be several local minima: find the cell of the global one first.
+        # There can be several local minima, so first find the cell of the global one.
         step, best, at = (high - low) / _SCAN, math.inf, low
         for i in range(_SCAN + 1):
             value = misfit(law, pulls, totals, group, low + i * step)

@@ -1,4 +1,4 @@
-"""Policies on environments: independent runs, their results, and the folders that keep them."""
+"""Simulate policies on environments: independent runs, their results, and the folders that store them."""
 
 from clusterbandits.simulation.campaign import Progress
 from clusterbandits.simulation.results import Result

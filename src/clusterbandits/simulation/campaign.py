@@ -1,6 +1,6 @@
-"""Campaigns: many planned simulations, run in blocks as workers become free, and resumed from their stores.
+"""Campaigns: many planned simulations that run in blocks as workers become free and resume from their stores.
 
-``simulate``, the paper, studies and advice all run their simulations here.
+``simulate``, the paper, studies and advice all use this module.
 """
 
 from __future__ import annotations
@@ -27,45 +27,45 @@ if TYPE_CHECKING:
     from clusterbandits.simulation.plan import Block, Plan, Played
     from clusterbandits.simulation.store import Store
 
-    #: Called several times per second with the progress of a campaign.
+    #: A function that is called several times per second with the progress of a campaign.
     Listener = Callable[["Progress"], None]
 
-#: Blocks per policy, in which its runs are simulated and stored.
+#: The number of blocks per policy in which its runs are simulated and stored.
 PIECES = 16
-#: Seconds between two reports of progress.
+#: Seconds between two progress reports.
 _INTERVAL = 0.1
 
 
 class Progress(NamedTuple):
-    """How far a campaign has come; ``seconds`` since its start."""
+    """The progress of a campaign, ``seconds`` after its start."""
 
     runs_done: int
     runs: int
     rounds_done: int
     rounds: int
     seconds: float
-    #: The runs done that were read from stores of earlier calls.
+    #: The number of finished runs that were reused from earlier calls.
     reused: int = 0
-    #: The runs under way, each counted by the share of its rounds that is done.
+    #: The runs in progress, each counted by its share of finished rounds.
     under_way: float = 0.0
-    #: The name of the simulation under way; empty where all are finished.
+    #: The name of the simulation in progress; empty if all are finished.
     doing: str = ""
-    #: Seconds that it has waited for its first round, as it does while its policy is compiled.
+    #: Seconds that it has waited for its first round, for example while its policy is compiled.
     idle: float = 0.0
 
 
 class Simulation:
-    """A planned simulation and the runs it has so far, in memory and in its store; see ``open_simulation``.
+    """A planned simulation and its finished runs, in memory and in its store; see ``open_simulation``.
 
-    ``pieces`` is the number of blocks per policy; no bit of the result depends on it. Progress calls it
-    ``name``; the caller may know it by any ``key``.
+    ``pieces`` is the number of blocks per policy; the result does not depend on it. Progress reports show
+    ``name``; callers may identify the simulation by any ``key``.
     """
 
     def __init__(
         self, plan: Plan, store: Store | None, pieces: int = PIECES, *, name: str = "", key: Any = None
     ) -> None:
         self.plan, self.name, self.key, self._store = plan, name, key, store
-        # Read before anything of the plan's size is allocated: a damaged plan may ask for too much.
+        # Read before arrays of the plan's size are allocated: a damaged plan can require too much memory.
         stored = {} if store is None else store.load()
         shape = (len(plan.policies), plan.runs, len(plan.checkpoints), len(plan.instance.arms))
         self._pulls = np.zeros(shape, dtype=np.int64)
@@ -76,7 +76,7 @@ class Simulation:
         for block, played in stored.items():
             self._write(block, played)
         self.missing = plan.blocks(pieces, self._done)
-        #: The number of runs, of those that the store had already, and of those that are done.
+        #: The number of runs, of runs found in the store, and of finished runs.
         self.runs = int(self._done.size)
         self.reused = self.runs_done = int(self._done.sum())
         self._rounds_done = self.runs_done * plan.horizon
@@ -84,7 +84,7 @@ class Simulation:
         self._start = time.monotonic()
 
     def add(self, block: Block, played: Played, *, rounds_counted: bool) -> None:
-        """Take in a finished block."""
+        """Add a finished block."""
         if self._store is not None:
             self._store.save(block, played)
         self._write(block, played)
@@ -93,7 +93,7 @@ class Simulation:
             self.add_rounds(block.runs * self.plan.horizon)
 
     def add_rounds(self, rounds: int) -> None:
-        """Count rounds of a run under way, from any thread."""
+        """Count rounds of a run in progress; may be called from any thread."""
         with self._lock:
             self._rounds_done += rounds
 
@@ -105,11 +105,11 @@ class Simulation:
 
     @property
     def complete(self) -> bool:
-        """Whether no run is missing."""
+        """Whether all runs are finished."""
         return bool(self._done.all())
 
     def result(self, owner: str = "simulate") -> Result:
-        """Return the runs that every policy has finished."""
+        """Return the result of the runs that all policies have finished."""
         runs = np.flatnonzero(self._done.all(axis=0))
         if not runs.size:
             raise invalid("store", owner, "a folder with a run that every policy finished", Described("none"))
@@ -127,11 +127,11 @@ class Simulation:
         )
 
     def finished_result(self) -> Result | None:
-        """Return the runs that every policy has finished, or None where there are none yet."""
+        """Return the result of the runs that all policies have finished, or None if there are none yet."""
         return self.result() if self._done.all(axis=0).any() else None
 
     def progress(self) -> Progress:
-        """Return how far this simulation has come."""
+        """Return the progress of this simulation."""
         with self._lock:
             rounds, seconds = self._rounds_done, time.monotonic() - self._start
         under_way = rounds / self.plan.horizon - self.runs_done
@@ -144,10 +144,10 @@ class Simulation:
 def open_simulation(
     plan: Plan, folder: Path | None = None, pieces: int = PIECES, *, name: str = "", key: Any = None
 ) -> Simulation:
-    """Return a simulation with the runs that a folder has; runs it lacks are added to it as they finish.
+    """Return a simulation with the runs stored in a folder; missing runs are stored as they finish.
 
-    Without a folder, runs are kept in memory alone. A folder that other sources, versions or machines began
-    is only read: adding runs to it is refused.
+    Without a folder, runs are kept in memory only. A folder that was created by other sources, versions or
+    machines can be read, but adding runs to it is refused.
     """
     if folder is None:
         return Simulation(plan, None, pieces, name=name, key=key)
@@ -162,18 +162,20 @@ def open_simulation(
 
 
 class Campaign:
-    """Simulations that are run together, in blocks, as workers become free.
+    """Simulations that run together, in blocks, as workers become free.
 
     Parameters
     ----------
     simulations
-        The simulations; they are asked for as there is room for them, so there may be thousands.
+        Simulations to run; they are taken from the iterable as workers become free, so there may be
+        thousands.
     workers
-        Where blocks are simulated.
+        Workers that simulate blocks.
     listener
-        Called several times per second with a ``Progress`` of the whole campaign.
+        Function that is called several times per second with the ``Progress`` of the campaign; by default
+        none.
     runs, rounds
-        Those of all simulations; known beforehand, as simulations come one by one.
+        Total numbers of runs and rounds of all simulations.
     """
 
     def __init__(
@@ -187,27 +189,27 @@ class Campaign:
     ) -> None:
         self._simulations, self._workers, self._listener = simulations, workers, listener
         self.runs, self._rounds = runs, rounds
-        #: The runs that were read from stores of earlier calls.
+        #: The number of runs that were reused from earlier calls.
         self.reused = 0
         self._runs_done, self._rounds_done = 0, 0
         self._open: list[Simulation] = []
         self._waiting: dict[Future[Played], tuple[Simulation, Block]] = {}
-        # Not concurrent.futures.wait, which locks all futures: Ctrl-C in the middle of that leaves some of
-        # them locked, and the threads that finish them hang.
+        # Not concurrent.futures.wait, which locks all futures: after Ctrl-C during that call, some stay
+        # locked and the threads that finish them hang.
         self._ended: SimpleQueue[Future[Played]] = SimpleQueue()
         self._start = time.monotonic()
 
     def finished(self) -> Generator[Simulation, None, None]:
-        """Run all simulations and yield each one when it is complete.
+        """Run all simulations and yield each of them when it is complete.
 
-        However the generator ends, workers stop and finished blocks are kept. Close it where the code that
-        uses it may raise.
+        Whenever the generator ends, workers stop and finished blocks are kept. Close it if the calling code
+        may raise.
         """
         try:
             blocks = self._blocks()
             coming: tuple[Simulation, Block | None] | None = next(blocks, None)
             while coming or self._waiting:
-                while coming and len(self._waiting) < self._workers.room:
+                while coming and len(self._waiting) < self._workers.capacity:
                     simulation, block = coming
                     if block is None:
                         yield self._close(simulation)
@@ -222,7 +224,7 @@ class Campaign:
             self._rescue()
 
     def _blocks(self) -> Iterator[tuple[Simulation, Block | None]]:
-        """Return each missing block with its simulation, and None for a simulation that is complete."""
+        """Yield each missing block with its simulation, and None for a simulation that is complete."""
         for simulation in self._simulations:
             self._open.append(simulation)
             self.reused += simulation.reused
@@ -237,14 +239,14 @@ class Campaign:
         future.add_done_callback(self._ended.put)
 
     def _add_finished(self) -> Iterator[Simulation]:
-        """Wait a moment for blocks and add them; return the simulations that are complete by that."""
+        """Wait briefly for finished blocks and add them; yield the simulations that they complete."""
         ended: list[Future[Played]] = []
         with contextlib.suppress(Empty):
             if self._waiting:
                 ended.append(self._ended.get(timeout=_INTERVAL))
             while True:
                 ended.append(self._ended.get_nowait())
-        # A failed block ends the campaign: the others are kept first.
+        # A failed block ends the campaign, so the other blocks are added first.
         for future in sorted(ended, key=_failed):
             simulation, block = self._waiting[future]
             simulation.add(block, future.result(), rounds_counted=self._workers.counts_rounds)
@@ -259,10 +261,10 @@ class Campaign:
         return simulation
 
     def _rescue(self) -> None:
-        """Keep finished blocks, whatever ended the campaign: an interruption or a failure."""
+        """Keep finished blocks after an interruption or a failure."""
         for future, (simulation, block) in self._waiting.items():
             if future.done() and not _failed(future):
-                # A block that cannot be written must not hide the first error.
+                # An error while writing must not hide the first error.
                 with contextlib.suppress(ClusterBanditsError):
                     simulation.add(block, future.result(), rounds_counted=self._workers.counts_rounds)
 
@@ -271,7 +273,7 @@ class Campaign:
             self._listener(self.progress())
 
     def progress(self) -> Progress:
-        """Return how far the campaign has come."""
+        """Return the progress of the campaign."""
         parts = [simulation.progress() for simulation in self._open]
         return Progress(
             self._runs_done + sum(part.runs_done for part in parts),

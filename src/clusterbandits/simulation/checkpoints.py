@@ -1,4 +1,4 @@
-"""The rounds at which pulls are written down."""
+"""Checkpoints: the rounds at which pulls are recorded."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _A_DECADE = 10
 
 
 def read_checkpoints(checkpoints: object, horizon: int) -> tuple[int, ...]:
-    """Return increasing rounds that end with the horizon.
+    """Return the checkpoints as increasing rounds that end with the horizon.
 
     Parameters
     ----------
     checkpoints
-        None for ten a decade, log-spaced, with round 1 and all powers of ten; a number for so many
-        log-spaced; or the rounds themselves.
+        None for ten log-spaced rounds per decade with round 1 and all powers of ten; the number of log-spaced
+        rounds; or the rounds themselves.
     horizon
-        The last round.
+        Last round.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A Dask cluster as an executor: its workers return the same bits as this machine, or are refused."""
+"""A Dask cluster as an executor; workers that could return different results are refused."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _ADDRESS = re.compile(r"(?:tcp|tls)://(?:[\w.-]+|\[[\da-fA-F:.]+\]):(\d{1,5})")
-#: Seconds in which workers send their fingerprint; one that is too busy is checked by its first task.
+#: Seconds in which workers must send their fingerprint; the first task of a busy worker checks it later.
 _INTRODUCTION = 30.0
-#: Seconds between looks for a first worker, and seconds for a scheduler to say goodbye.
+#: Seconds between checks for a first worker, and the timeout for closing the connection.
 _LOOK, _FAREWELL = 0.2, 2.0
-#: Seconds for coroutines that still run to end, before they are left behind.
+#: Seconds that running coroutines have to end before they are abandoned.
 _LAST_SECONDS = 5.0
 
 
 class WorkersError(ClusterBanditsError):
-    """Dask workers that cannot be reached, went away, or would return other bits."""
+    """Dask workers that cannot be reached, were lost, or could return different results."""
 
 
 @contextlib.contextmanager
 def dask_executor(
     address: str, *, patience: float = 10.0, waiting: Callable[[], None] | None = None
 ) -> Iterator[Executor]:
-    """Provide an executor that simulates on the Dask cluster at an address; the cluster keeps running.
+    """Provide an executor that runs simulations on a Dask cluster, which keeps running afterwards.
 
-    If a worker dies, others simulate its runs again. Before the first run and in every task, workers are
-    compared with this process: one that could return other bits is refused by name.
+    If a worker fails, other workers repeat its runs. Workers are compared with this process before the first
+    run and in every task; a worker that could return different results is refused by name.
 
     Parameters
     ----------
     address
-        The address of the scheduler, as ``"tcp://HOST:PORT"``, or ``tls://`` where Dask is configured for it.
+        Address of the scheduler, as ``"tcp://HOST:PORT"``, or ``tls://`` if Dask is configured for it.
     patience
-        Seconds in which the scheduler must answer.
+        Seconds in which the scheduler must answer, by default 10.
     waiting
-        Called once if the cluster has no worker yet; the executor waits for the first one.
+        Function that is called once if the cluster has no worker yet, while the executor waits for the first.
 
     Raises
     ------
     WorkersError
-        If no scheduler answers or a worker is refused; from a future, if workers keep dying over the same
-        task or the scheduler goes away.
+        If no scheduler answers or a worker is refused; from a future, if several workers fail at the same
+        task or the connection to the scheduler is lost.
 
     Examples
     --------
@@ -93,11 +93,11 @@ def dask_executor(
 
 
 class EventLoop:
-    """An event loop in a thread of its own, which ends with the block that opened it."""
+    """An event loop in a separate thread, which ends with the ``with`` block that opened it."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        # Errors of coroutines that nobody waits for are of no interest.
+        # Ignore errors of coroutines that nothing waits for.
         self._loop.set_exception_handler(lambda *_: None)
         self._thread = threading.Thread(target=self._turn, name="clusterbandits-loop", daemon=True)
         self._stop = asyncio.Event()
@@ -111,11 +111,11 @@ class EventLoop:
         self._thread.join(_LAST_SECONDS)
 
     def start(self, coroutine: Coroutine[Any, Any, R]) -> Future[R]:
-        """Begin a coroutine in the loop; cancelling the future cancels it there."""
+        """Start a coroutine in the loop; cancelling the future cancels the coroutine."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        """Wait for a coroutine in the loop; Ctrl-C cancels it there."""
+        """Run a coroutine in the loop and wait for it; Ctrl-C cancels it."""
         future = self.start(coroutine)
         try:
             return future.result()
@@ -123,7 +123,7 @@ class EventLoop:
             future.cancel()
 
     def _turn(self) -> None:
-        # A runner cancels the coroutines that are left when it ends.
+        # At its end, a runner cancels the remaining coroutines.
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._until_stopped())
 
@@ -132,7 +132,7 @@ class EventLoop:
 
 
 class DaskExecutor(Executor):
-    """Submits to a Dask client; the cluster forgets cancelled tasks unless they have started."""
+    """Submit tasks to a Dask client; cancelled tasks are dropped unless they have started."""
 
     def __init__(self, loop: EventLoop, client: Client, address: str) -> None:
         self._loop, self._client, self._address = loop, client, address
@@ -180,10 +180,10 @@ class DaskExecutor(Executor):
 
 
 class _Job(NamedTuple):
-    """A call that is made when it is unpickled.
+    """A function call that is executed when it is unpickled.
 
-    A worker that cannot import a function would die while reading the task; this way, reading is part of the
-    task, and the scheduler needs nothing but Dask.
+    A worker that cannot import a function would fail while reading the task. With this class, reading is part
+    of the task, and the scheduler needs only Dask.
     """
 
     expected: Mapping[str, str]
@@ -194,7 +194,7 @@ class _Job(NamedTuple):
 
 
 def call_alike(expected: Mapping[str, str], call: bytes) -> Any:
-    """Make a pickled call if this worker returns the same bits as the caller: it may have joined late."""
+    """Execute a pickled call, unless this worker, perhaps a late one, could return different results."""
     from distributed import get_worker
 
     _check_alike(expected, get_worker().address, fingerprint())
@@ -243,12 +243,12 @@ async def _connected(address: str, patience: float) -> Client:
 
     options = {"asynchronous": True, "set_as_default": False, "name": "clusterbandits"}
     client = Client(address, timeout=patience, **options)
-    # Any answer of another program; versions that Dask warns of are refused later, if they matter.
+    # Another program may answer anything; incompatible versions are refused later.
     with warnings.catch_warnings(action="ignore"), contextlib.suppress(Exception):
         return await asyncio.wait_for(client, patience)
     await _close(client)
     del client
-    gc.collect()  # Dask would later warn of a connection that was left open.
+    gc.collect()  # Otherwise Dask later warns of an open connection.
     raise WorkersError(
         f"A Dask scheduler must answer at '{address}' within {patience:g} seconds. "
         "Got no such answer instead."
@@ -277,7 +277,7 @@ async def _check_workers(client: Client) -> None:
         return
     for worker, found in sorted(answers.items()):
         if isinstance(found, OSError):
-            continue  # It went away.
+            continue  # The worker was lost.
         if isinstance(found, Exception):
             raise _not_importable(f"The Dask worker at '{worker}'", found)
         _check_alike(fingerprint(), worker, found)
@@ -285,7 +285,7 @@ async def _check_workers(client: Client) -> None:
 
 @contextlib.contextmanager
 def _quiet_dask() -> Iterator[None]:
-    """Silence the loggers of Dask: what matters becomes one sentence."""
+    """Silence the loggers of Dask; errors are reported in one sentence."""
     known = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
     loggers = {one: one.level for one in known if one.name.partition(".")[0] in {"distributed", "tornado"}}
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""Where blocks of runs are simulated: threads of this process, or any executor, on other machines too."""
+"""Workers that simulate blocks of runs: threads of this process, or any executor, local or remote."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
     from clusterbandits.simulation.plan import Block, Played
 
 
-#: Seconds after which processes without work end.
+#: Seconds after which idle processes end.
 _IDLE = 60
 
 
 class Workers(Protocol):
-    """Simulate blocks of runs."""
+    """Workers that simulate blocks of runs."""
 
-    #: Whether rounds are counted while they are simulated, or only when their block is finished.
+    #: Whether rounds are counted during a block, or only when it is finished.
     counts_rounds: bool
-    #: The number of blocks to submit at a time.
-    room: int
+    #: The largest number of blocks to submit at a time.
+    capacity: int
 
     def submit(self, simulation: Simulation, block: Block) -> Future[Played]:
         """Start to simulate a block."""
 
     def stop(self, futures: Iterable[Future[Played]]) -> None:
-        """Stop as soon as possible; finished blocks stay finished."""
+        """Stop as soon as possible; finished blocks are kept."""
 
 
 class Threads:
-    """Threads of this process: kernels release the GIL, so each thread can use one core.
+    """Threads of this process; kernels release the GIL, so each thread can use one core.
 
-    Policies in Python run in processes instead, if there is more than one worker.
+    With more than one worker, policies in plain Python run in processes instead.
     """
 
     counts_rounds = True
 
     def __init__(self, workers: int) -> None:
-        self.room = 4 * workers
+        self.capacity = 4 * workers
         self._workers = workers
         self._processes: Any = None
         self._stopped = threading.Event()
@@ -66,13 +66,13 @@ class Threads:
         return self._in_process(simulation, block)
 
     def _in_process(self, simulation: Simulation, block: Block) -> Future[Played]:
-        """Start to simulate a policy in Python, which would leave one core for all threads."""
+        """Start to simulate a policy in plain Python in a process, since its threads would share one core."""
         if self._processes is None:
             import loky
 
             self._processes = loky.get_reusable_executor(max_workers=self._workers, timeout=_IDLE)
         plan = simulation.plan
-        # One at a time: each process then imports or receives the code of this plan alone.
+        # One policy at a time, so that each process imports or receives only the code it needs.
         part = dataclasses.replace(plan, policies=(plan.policies[block.policy],))
         alone = block._replace(policy=0)
         future: Future[Played] = self._processes.submit(play_alone, part, alone, part.sources())
@@ -85,7 +85,7 @@ class Threads:
         return future
 
     def stop(self, futures: Iterable[Future[Played]]) -> None:
-        """Stop within the few milliseconds after which a kernel returns; processes are ended."""
+        """Stop within a few milliseconds, when kernels return; processes are terminated."""
         self._stopped.set()
         if self._processes is not None and not all(future.done() for future in futures):
             self._processes.shutdown(wait=True, kill_workers=True)
@@ -93,10 +93,10 @@ class Threads:
 
 
 class Remote:
-    """An executor of the caller: it receives the plan as text and numbers, so it can be on other machines."""
+    """An executor of the caller, possibly remote: it receives the plan as text and numbers."""
 
     counts_rounds = False
-    room = 512
+    capacity = 512
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -104,19 +104,19 @@ class Remote:
 
     def submit(self, simulation: Simulation, block: Block) -> Future[Played]:
         """Start to simulate a block."""
-        # Blocks of one simulation come one after the other: only the last plan's text is kept.
+        # Blocks of one simulation are submitted in sequence, so the text of the last plan is enough.
         if self._last is None or self._last[0] is not simulation:
             self._last = simulation, simulation.plan.to_json()
         return self._executor.submit(play_block, self._last[1], block)
 
     def stop(self, futures: Iterable[Future[Played]]) -> None:
-        """Cancel what has not started; the executor itself belongs to the caller and keeps running."""
+        """Cancel blocks that have not started; the executor belongs to the caller and keeps running."""
         for future in futures:
             future.cancel()
 
 
 def workers_of(workers: object, executor: object, owner: str) -> Workers:
-    """Return the given executor, or else threads: by default one per core."""
+    """Return workers for the given executor or, without one, threads: by default one per core."""
     threads = _cores() if workers is None else whole("workers", owner, workers, least=1, most=1024)
     if executor is None:
         return Threads(threads)

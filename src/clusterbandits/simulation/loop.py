@@ -1,4 +1,4 @@
-"""The loop every policy is played by: select, hold, draw what the hold pays in one go, go on."""
+"""The simulation loop of all policies: select an arm, hold it, draw the rewards of the hold in one step."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Places in a cursor: the round about to be played, the first checkpoint not yet passed, the arm that is
-#: selected for that round already, -1 where none is, and the first round, which a history may precede.
+#: Indices into a cursor: the next round, the next checkpoint, the arm already selected for the next round or
+#: -1, and the first round, which a history may precede.
 ROUND, CHECKPOINT, SELECTED, FIRST = range(4)
-#: Why ``advance`` returned.
+#: The reasons why ``advance`` returns.
 DONE, PAUSED, OUT_OF_TAPE = range(3)
-#: Choices to make before looking up: tens of milliseconds of work.
+#: The number of choices per call: tens of milliseconds of work.
 STEPS = 100_000
 
 
 class Rewards(NamedTuple):
-    """What arms pay: read from a tape as far as that goes, drawn from a law beyond.
+    """The rewards of all arms: read from a tape up to its end, then drawn from a distribution.
 
-    ``tape[k, i]`` is what pull number ``first[k] + i`` of arm k pays, counting pulls from 0.
+    ``tape[k, i]`` is the reward of pull number ``first[k] + i`` of arm k, counting pulls from 0.
     """
 
     law: Law
@@ -38,9 +38,9 @@ class Rewards(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is written down: pulls at checkpoints and, where it has room, the arm of every round.
+    """The record of a run: pulls at checkpoints and, if ``path`` is not empty, the arm of each round.
 
-    Checkpoints count rounds from the first one of the cursor; pulls include those that the state began with.
+    Checkpoints count rounds from the first one of the cursor; pulls include those of the initial state.
     """
 
     checkpoints: NDArray[np.int64]
@@ -49,7 +49,7 @@ class Record(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The last round, whether to choose anew in every round, and whether rewards go on beyond a tape."""
+    """The last round, whether to choose in every round, and whether to draw rewards beyond a tape."""
 
     horizon: int
     stepwise: bool
@@ -60,10 +60,10 @@ class Rules(NamedTuple):
 def advance(
     state: Any, rewards: Rewards, record: Record, cursor: NDArray[np.int64], rules: Rules, steps: int
 ) -> int:
-    """Play on from the cursor for at most so many choices; return why it stopped.
+    """Simulate from the cursor on for at most ``steps`` choices; return the reason for stopping.
 
-    It counts references, once a call: a kernel that does not would keep every generator it is handed, and a
-    loop that does would spend most of its time on it.
+    References are counted once per call: without that, a kernel would never release its generator, and in the
+    loop it would take most of the time.
     """
     return _advance(state, rewards, record, cursor, rules, steps)
 
@@ -83,17 +83,17 @@ def _advance(
         cursor[SELECTED] = -1
         if not 0 <= arm < state.pulls.size:
             raise IndexError("a policy selected an arm that does not exist")
-        # Whatever a policy answers, nothing is written past the horizon.
+        # Nothing is recorded after the horizon, even if a policy returns a longer hold.
         rounds = 1 if rules.stepwise else max(1, min(hold(state, arm, n, beyond - n), beyond - n))
         left = rewards.first[arm] + rewards.tape.shape[1] - state.pulls[arm]
         if left > 0:
             rounds = min(rounds, left)
         elif rewards.tape.shape[1] > 0 and not rules.endless:
-            # A policy that draws must not draw again for this round.
+            # A random policy must not draw again for this round.
             cursor[SELECTED] = arm
             return OUT_OF_TAPE
         _write(state.pulls, record, cursor, arm, rounds)
-        _pay(state, rewards, arm, rounds)
+        _give(state, rewards, arm, rounds)
         learn(state, arm)
         cursor[ROUND] = n + rounds
     return DONE if cursor[ROUND] > rules.horizon else PAUSED
@@ -103,7 +103,7 @@ def _advance(
 def _write(
     pulls: NDArray[np.int64], record: Record, cursor: NDArray[np.int64], arm: int, rounds: int
 ) -> None:
-    """Write down the pulls at every checkpoint that these rounds pass: known before they are paid."""
+    """Record the pulls at each checkpoint in these rounds, which are known before the rewards."""
     done = cursor[ROUND] - cursor[FIRST]
     while cursor[CHECKPOINT] < record.checkpoints.size:
         place = cursor[CHECKPOINT]
@@ -120,8 +120,8 @@ def _write(
 
 
 @inner_kernel
-def _pay(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
-    """Tell the policy what the rounds paid; a tape one by one, as sums of floats depend on order."""
+def _give(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
+    """Pass the rewards of the rounds to the policy; those of a tape one by one, to keep the order of sums."""
     if state.pulls[arm] - rewards.first[arm] >= rewards.tape.shape[1]:
         _draw(state, rewards, arm, rounds)
         return
@@ -130,7 +130,7 @@ def _pay(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
 
 
 def _draw(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
-    """Draw what the rounds pay and tell the policy: the sum, or every reward to a policy that needs it."""
+    """Draw the rewards of the rounds and pass them to the policy: their sum, or each one if it needs them."""
     (_draw_each if KERNELS[type(state)].wants_each else _draw_sum)(state, rewards, arm, rounds)
 
 
@@ -149,5 +149,5 @@ def _draw_each(state: Any, rewards: Rewards, arm: int, rounds: int) -> None:
 
 
 def new_cursor(first: int = 1) -> NDArray[np.int64]:
-    """Return a cursor before the first round, whose number is ``first``."""
+    """Return a cursor before the first round, which has the number ``first``."""
     return np.array([first, 0, -1, first], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What is to be played: the data that decides every bit of a result, and the pieces it is played in."""
+"""Simulation plans: the data that determine a result exactly, and the blocks in which it is simulated."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Block(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What a block leaves behind."""
+    """The results of a block."""
 
     #: ``[run, checkpoint, arm]``
     pulls: NDArray[np.int64]
-    #: ``[run, cluster]``: the round in which the width alarm went off, 0 where it did not.
+    #: ``[run, cluster]``: the round of the width alarm, 0 if there was none.
     alarms: NDArray[np.int64]
 
 
@@ -54,36 +54,36 @@ class Plan:
     checkpoints: tuple[int, ...]
     paired: bool
     stepwise: bool
-    #: What policies know before the first round; horizon and checkpoints count the rounds after it.
+    #: The history before the first round; horizon and checkpoints count the rounds after it.
     start: Start = NO_HISTORY
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The name of every policy."""
+        """The display names of the policies."""
         return tuple(policy.label for policy in self.policies)
 
     def sources(self) -> tuple[str, ...]:
-        """Return hashes of the code from outside the package, as it is here."""
+        """Return hashes of the code from outside the package in this process."""
         return tuple(type(policy)._source for policy in self.policies)
 
     def check_sources(self, planned: tuple[str, ...] | None = None) -> None:
-        """Refuse policies and samplers from outside the package whose code is not what was planned with."""
+        """Refuse policies and samplers from outside the package whose code differs from the planned one."""
         for policy, source in zip(self.policies, planned or self.sources(), strict=True):
             policy.check_source("simulate", source if planned else None)
         for distribution in self.instance.rewards or ():
             distribution.check_source("simulate")
 
     def blocks(self, pieces: int, played: NDArray[np.bool_]) -> list[Block]:
-        """Return the runs that were not played yet, in at most so many pieces a policy, and what gaps add.
+        """Return the missing runs in blocks, at most ``pieces`` per policy plus those that gaps require.
 
-        All policies' first runs come first, so that an interruption leaves runs to compare.
+        The first runs of all policies come first, so that the policies can be compared after an interruption.
 
         Parameters
         ----------
         pieces
-            In how many pieces a policy's runs are cut where all are missing; no bit depends on it.
+            Number of blocks per policy if all its runs are missing; results do not depend on it.
         played
-            ``[policy, run]``
+            ``[policy, run]``: whether the run is finished.
         """
         size = math.ceil(self.runs / pieces)
         found = []
@@ -95,7 +95,7 @@ class Plan:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which ``of_dict`` makes this plan again."""
+        """Return the plan as plain data for ``of_dict``."""
         data = {
             "instance": self.instance.to_dict(),
             "policies": [policy.description() for policy in self.policies],
@@ -106,7 +106,7 @@ class Plan:
             "paired": self.paired,
             "stepwise": self.stepwise,
         }
-        # Left out without a history: such plans are written, and hashed, as they were before there was one.
+        # Omitted without a history, so that such plans have the same hash as before histories existed.
         known = {"start": self.start.labelled(self.instance.arms)} if self.start.rows else {}
         return data | known
 
@@ -116,7 +116,7 @@ class Plan:
 
     @classmethod
     def of_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """Return the plan that ``to_dict`` described; what could not be one is refused."""
+        """Return the plan that ``to_dict`` described; refuse invalid data."""
         names = [field.name for field in dataclasses.fields(cls)]
         check_keys([name for name in names if name != "start" or name in data], "Plan", data)
         horizon = whole("horizon", "Plan", data["horizon"], least=1)
@@ -135,7 +135,7 @@ class Plan:
         settings: Mapping[str, Any],
         start: Start,
     ) -> Plan:
-        """Return a plan whose other settings, by name, have been checked here."""
+        """Check the other settings, given by name, and return the plan."""
         start.check_horizon(horizon, owner)
         for policy in policies:
             start.check_policy(policy, owner)
@@ -159,5 +159,5 @@ class Plan:
 
 @functools.lru_cache(maxsize=8)
 def plan_of_json(text: str) -> Plan:
-    """Return the plan that ``Plan.to_json`` wrote; a worker reads it once for all its blocks."""
+    """Return the plan that ``Plan.to_json`` wrote; cached, so a worker reads it once for all its blocks."""
     return Plan.of_dict(json.loads(text))

@@ -1,4 +1,4 @@
-"""Compile policies in other processes: on two cores at a time, and without the compiler's memory in this one.
+"""Compile policies in other processes, two at a time, which keeps the compiler's memory out of this process.
 
 ``python -m clusterbandits.simulation.precompile tlp-mean imed`` compiles the policies it names.
 """
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def precompiled(policies: Iterable[Policy], horizon: int) -> Iterator[None]:
-    """Compile policies in other processes, where this machine has compiled nothing yet.
+    """Compile policies in other processes, if no compiled code is cached yet.
 
-    The block starts when the first kind of policy is compiled; the others are compiled while it runs.
+    The ``with`` block starts when the first kind of policy is compiled; the others are compiled while it
+    runs.
     """
     kinds = kinds_to_compile(policies, horizon) if nothing_compiled() else []
     started = [_start(names) for names in (kinds[:1], kinds[1:]) if names]
@@ -41,7 +42,7 @@ def precompiled(policies: Iterable[Policy], horizon: int) -> Iterator[None]:
 
 
 def kinds_to_compile(policies: Iterable[Policy], horizon: int) -> list[str]:
-    """Return the name of one policy of the package for every kind that is compiled by itself, in order.
+    """Return, in order, the name of one policy of the package per kind that is compiled separately.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def kinds_to_compile(policies: Iterable[Policy], horizon: int) -> list[str]:
 
 
 def _start(policies: Sequence[str]) -> subprocess.Popen[bytes] | None:
-    """Start a process that compiles; without it, policies are compiled here when they are first used."""
+    """Start a process that compiles policies, or return None: they are then compiled here at first use."""
     command = [sys.executable, "-P", "-m", "clusterbandits.simulation.precompile", *policies]
     quiet = subprocess.DEVNULL
     try:
@@ -67,13 +68,13 @@ def _start(policies: Sequence[str]) -> subprocess.Popen[bytes] | None:
 
 
 def nothing_compiled() -> bool:
-    """Tell whether the folder for compiled kernels exists and lacks the loop that every simulation needs."""
+    """Return whether the folder for compiled kernels exists but lacks the simulation loop."""
     folder = cache_folder()
     return folder is not None and not any(folder.rglob("loop.advance-*.nbc"))
 
 
 def compile_policies(policies: Sequence[str]) -> None:
-    """Simulate a few rounds with every policy."""
+    """Simulate a few rounds with each policy."""
     instance = Instance([[0.3, 0.4], [0.5, 0.6]])
     for name in policies:
         simulate(instance, name, horizon=20, runs=1, workers=1)

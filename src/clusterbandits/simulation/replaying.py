@@ -1,4 +1,4 @@
-"""The loop a policy is replayed by: rows of a log pass by, those that show its choice are told to it."""
+"""The replay loop: a policy gets the rewards of those rows of a log that show the arm it has chosen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rows(NamedTuple):
-    """Rows of a log: the arm that was shown, what it paid, and whether the row may be used at all."""
+    """Rows of a log: the arm shown, its reward, and whether the row may be used."""
 
     arms: NDArray[np.int64]
     rewards: NDArray[np.float64]
@@ -25,10 +25,10 @@ class Rows(NamedTuple):
 def replay_rows(
     state: Any, rows: Rows, first: int, cursor: NDArray[np.int64], earned: NDArray[np.float64], rounds: int
 ) -> int:
-    """Let rows pass from ``first`` on, until round ``rounds`` is matched; return the row to go on with.
+    """Process rows from ``first`` on until ``rounds`` rounds have matched; return the next row.
 
-    The cursor is that of ``loop``; ``earned[0]`` grows by what matched rows paid. It counts references once a
-    call, as ``loop.advance`` does. A policy in Python runs in ``replay_in_python``.
+    The cursor is that of ``loop``; the rewards of matched rows are added to ``earned[0]``. References are
+    counted once per call, as in ``loop.advance``. Policies in plain Python use ``replay_in_python``.
     """
     return _replay_rows(state, rows, first, cursor, earned, rounds)
 
@@ -57,5 +57,5 @@ def _replay_rows(
     return rows.arms.size
 
 
-#: ``replay_rows`` for policies in Python.
+#: ``replay_rows`` for policies in plain Python.
 replay_in_python = plain(_replay_rows)

@@ -1,4 +1,4 @@
-"""What runs leave behind: pulls at checkpoints, and what they say about regret."""
+"""Simulation results: pulls at checkpoints, and the regret that follows from them."""
 
 from __future__ import annotations
 
@@ -41,31 +41,32 @@ _MOST_RESAMPLES = 100_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """The pulls of every policy in every run, after each of some rounds; prints as a table.
+    """The result of a simulation: pulls of each policy in each run at checkpoints; printed as a table.
 
-    Regret is pseudo-regret: pulls times what a pull of the arm costs. Methods take a policy by its label or
-    its position.
+    Regret is pseudo-regret: the sum of pulls times gap over the arms. Methods accept the label or the
+    position of a policy.
 
     Parameters
     ----------
     instance
-        The truth that was played against.
+        Simulated environment.
     labels
-        The name of every policy.
+        Display names of the policies.
     checkpoints
-        Increasing round numbers; the last is the horizon.
+        Increasing round numbers; the last one is the horizon.
     pulls
-        ``[policy, run, checkpoint, arm]``: how often an arm was pulled up to and including that round. Kept
-        without a copy where it holds 64-bit integers already, and read only from here.
+        ``[policy, run, checkpoint, arm]``: number of pulls up to and including that round. An array of 64-bit
+        integers is not copied, and becomes read-only.
     runs
-        The number of every run; 0, 1, 2, … where left out.
+        Numbers of the runs; by default 0, 1, 2, …
     alarm_rounds
-        For every policy ``[run, cluster]``: the round in which the width alarm went off, 0 where it did not;
-        1 where a history from before the first round set it off.
+        Per policy, ``[run, cluster]``: round of the width alarm, 0 if there was none, and 1 if the history
+        before the first round raised it; by default, no alarms.
     seed, paired
-        How the runs were drawn, remembered: the seed, and whether policies met the same rewards run by run.
+        How the runs were simulated, for information: the random seed, and whether all policies of a run had
+        the same rewards.
     start_trials
-        The number of trials that every policy knew before its first round; 0 without a history.
+        Number of trials in the history before the first round; by default 0, no history.
 
     Examples
     --------
@@ -110,11 +111,11 @@ class Result:
 
     @property
     def arms(self) -> tuple[Label, ...]:
-        """The label of every arm."""
+        """The labels of the arms."""
         return self.instance.arms
 
     def regret(self, policy: str | int) -> Floats:
-        """Return the pseudo-regret of every run, ``[run, checkpoint]``; read only."""
+        """Return the pseudo-regret of each run, ``[run, checkpoint]``, as a read-only array."""
         place = self._place(policy)
         if place not in self._regrets:
             regret = self.pulls[place] @ self.instance.gaps
@@ -123,11 +124,11 @@ class Result:
         return self._regrets[place]
 
     def mean(self, policy: str | int) -> Floats:
-        """Return the mean regret over runs at every checkpoint."""
+        """Return the mean regret over runs at each checkpoint."""
         return np.asarray(self.regret(policy).mean(axis=0))
 
     def standard_error(self, policy: str | int) -> Floats:
-        """Return the standard error of ``mean`` at every checkpoint; NaN where there is one run."""
+        """Return the standard error of ``mean`` at each checkpoint; NaN for a single run."""
         return statistics.standard_error(self.regret(policy))
 
     def quantiles(self, policy: str | int, levels: Sequence[float] = LEVELS) -> Floats:
@@ -140,9 +141,9 @@ class Result:
     def band(
         self, policy: str | int, level: float = BAND_LEVEL, resamples: int = 2000, seed: object = 0
     ) -> tuple[Floats, Floats]:
-        """Return a bootstrap percentile band of ``mean``, low and high at every checkpoint.
+        """Return a bootstrap percentile band of ``mean``: lower and upper limits at each checkpoint.
 
-        Each checkpoint's interval stands for itself. NaN where there is one run.
+        The intervals are pointwise: each holds for its own checkpoint. NaN for a single run.
         """
         outside = (1 - between("level", "Result.band", level, 0, 1)) / 2
         draws = whole("resamples", "Result.band", resamples, least=1, most=_MOST_RESAMPLES)
@@ -155,40 +156,41 @@ class Result:
         return low, high
 
     def alarms(self, policy: str | int) -> Ints:
-        """Return when the width alarm of every cluster went off, ``[run, cluster]``; 0 where it did not.
+        """Return the round of the width alarm, ``[run, cluster]``; 0 if there was none.
 
-        Clusters are the policy's own; a policy without widths has none that could.
+        The clusters are those of the policy. A policy without widths has no alarms.
         """
         return self.alarm_rounds[self._place(policy)]
 
     def shares(self, policy: str | int) -> Floats:
-        """Return the mean share of pulls of every group of the instance, ``[checkpoint, cluster]``."""
+        """Return the mean share of pulls per group of the instance, ``[checkpoint, cluster]``."""
         shares = self.pulls[self._place(policy)].mean(axis=0) / self.checkpoints[:, None]
         return np.stack([shares[:, part].sum(axis=1) for part in self.instance.partition.members], axis=1)
 
     def slope(self, policy: str | int, since: float | None = None, until: float | None = None) -> Slope:
-        """Return regret per log n between two checkpoints, measured run by run.
+        """Return the increase of regret per log n between two checkpoints, with its standard error over runs.
 
         Parameters
         ----------
         policy
-            A label or a position.
+            Label or position of a policy.
         since, until
-            Rounds; the nearest checkpoints are taken, and told by the result. By default the horizon and
-            the first checkpoint within two decades of ``until``. NaN where nothing comes before ``until``.
+            First and last round; the nearest checkpoints are used and are part of the result. By default,
+            ``until`` is the horizon and ``since`` the first checkpoint in the two decades before it. NaN if
+            there is no checkpoint before ``until``.
         """
         first, last = statistics.span(self.checkpoints, since, until)
         return statistics.slope(self.regret(policy), self.checkpoints, first, last)
 
     def difference(self, policy: str | int, other: str | int) -> Difference:
-        """Return how much more ``policy`` paid at the horizon than ``other``, compared run by run."""
+        """Return the mean difference of regret at the horizon, ``policy`` minus ``other``, run by run."""
         return statistics.difference(self.regret(policy)[:, -1] - self.regret(other)[:, -1])
 
     def frame(self, *, arms: bool = False) -> pd.DataFrame:
-        """Return a tidy pandas frame: policy, run, round, regret.
+        """Return a tidy pandas data frame with the columns policy, run, round and regret.
 
-        With ``arms``, a row for every arm: policy, run, round, cluster, arm, pulls, regret. Names are
-        categories.
+        With ``arms=True``, it has one row per arm: policy, run, round, cluster, arm, pulls and regret. Names
+        are categorical.
         """
         with extras_explained():
             import pandas as pd
@@ -212,7 +214,7 @@ class Result:
         return pd.DataFrame(columns)
 
     def table(self) -> Table:
-        """Return a row for every policy: regret at the horizon, pulls of the best arms, and the slope."""
+        """Return a table with one row per policy: regret at the horizon, pulls of the best arms, slope."""
         paired = ", paired" if self.paired else ""
         seed = "" if self.seed is None else f", seed {self.seed}"
         runs = count_text(len(self.runs), "run")
@@ -229,7 +231,7 @@ class Result:
         return Table(columns, rows, title=textwrap.fill(title, WIDTH), notes=tuple(notes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a summary as plain data; None stands for what one run cannot tell."""
+        """Return a summary as plain data; None stands for values that need more than one run."""
         return {
             "labels": list(self.labels),
             "checkpoints": self.checkpoints.tolist(),
@@ -288,7 +290,7 @@ class Result:
 
 
 def joined(results: Mapping[str, Result]) -> Result:
-    """Return results of one policy each, by their new labels, as one; all but the policy must be equal."""
+    """Combine results of one policy each, given by new labels; all but the policy must be equal."""
     parts = list(results.values())
     first = parts[0]
     return Result(

@@ -1,4 +1,4 @@
-"""The rewards of a run and the random streams they come from: the same bits wherever and whenever it runs."""
+"""The rewards of a run and their random streams, which are the same on every computer and worker."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: What a random stream is for, the second word of its key; the first is the run.
+#: The purpose of a random stream, the second word of its key; the first word is the run.
 _OWN, _COMMON, _CHOICE = range(3)
-#: Rewards of an arm that policies share where they are paired, and of all arms together.
+#: The number of rewards that paired policies share: per arm, and of all arms together.
 COMMON, _MOST_AHEAD = 2**16, 2**20
-#: Rewards that are drawn at a time where a sampler of the user's draws them.
+#: The number of rewards that a user's sampler draws at a time.
 _CHUNK = 2**12
 
 
@@ -33,31 +33,31 @@ def _stream(plan: Plan, *key: int) -> np.random.Generator:
 
 
 def label_number(label: str) -> int:
-    """Return the number that a policy's label has in the keys of random streams."""
+    """Return the number of a policy's label in the keys of random streams."""
     return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "little")
 
 
 def choice_stream(plan: Plan, run: int, policy: Policy) -> np.random.Generator | None:
-    """Return the generator that a policy's choices are drawn from, None for one that does not draw."""
+    """Return the random generator of a policy's choices, or None for a deterministic policy."""
     return _stream(plan, run, _CHOICE, label_number(policy.label)) if policy.randomised else None
 
 
 def run_rewards(plan: Plan, run: int, policy: Policy) -> Rewards:
-    """Return the rewards of a run, for kernels; those of distributions are added by ``Refill``."""
+    """Return the rewards of a run, for kernels; ``Refill`` adds those that distributions draw."""
     arms = len(plan.instance.arms)
     own = _stream(plan, run, _OWN, label_number(policy.label))
-    # Pull 0 of an arm is its first one after the history.
+    # Pull 0 of an arm is its first pull after the history.
     means, first = np.array(plan.instance.means), plan.start.pulls(arms)
     rewards = Rewards(plan.instance.family.law, means, own, np.zeros((arms, 0)), first)
     if plan.instance.rewards is not None:
         tape = np.zeros((arms, max(1, min(_CHUNK, _MOST_AHEAD // arms, plan.horizon))))
-        # Before the first pull there is nothing to read.
+        # There is nothing to read before the first pull.
         return rewards._replace(tape=tape, first=first - tape.shape[1])
     return rewards._replace(tape=_common_tape(plan, run)) if plan.paired else rewards
 
 
 def _common_tape(plan: Plan, run: int) -> Floats:
-    """Return the first rewards of every arm, which all policies of a run share; the rest is their own."""
+    """Return the first rewards of each arm, which all policies of a run share; later ones are per policy."""
     instance = plan.instance
     arms = len(instance.arms)
     ahead = max(16, min(COMMON, _MOST_AHEAD // arms, plan.horizon))
@@ -67,9 +67,9 @@ def _common_tape(plan: Plan, run: int) -> Floats:
 
 
 class Refill:
-    """Draws rewards arm by arm, in chunks, from the distributions of an instance.
+    """Draw rewards in chunks from the distributions of an instance.
 
-    Each arm has a stream of its own, which policies share where they are paired.
+    Each arm has its own random stream, which policies share if they are paired.
     """
 
     def __init__(self, plan: Plan, run: int, policy: Policy) -> None:
@@ -83,13 +83,13 @@ class Refill:
         return drawn_rewards(self._distributions[arm], count, self._streams[arm], self._family)
 
     def refill(self, rewards: Rewards, arm: int, pulls: int) -> None:
-        """Write the next rewards of an arm that was pulled so often."""
+        """Write the next rewards of an arm with ``pulls`` pulls."""
         rewards.tape[arm] = self.chunk(arm, rewards.tape.shape[1])
         rewards.first[arm] = pulls
 
 
 def reward_iterators(plan: Plan, run: int, policy: Policy) -> list[Iterator[float]]:
-    """Return the rewards of every arm one by one, for policies in Python."""
+    """Return an iterator over the rewards of each arm, for policies in plain Python."""
     return [_rewards_of(plan, run, policy, arm) for arm in range(len(plan.instance.arms))]
 
 

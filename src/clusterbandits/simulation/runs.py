@@ -1,4 +1,4 @@
-"""One run of one policy, from its own random streams: the same bits wherever and whenever it is played."""
+"""One run of one policy, from its own random streams: the same result on every computer and worker."""
 
 from __future__ import annotations
 
@@ -31,30 +31,31 @@ if TYPE_CHECKING:
     from clusterbandits.policies import Policy
 
     Ints = NDArray[np.int64]
-    #: Told how many more rounds have been played; may raise to stop.
+    #: A function that receives the number of further rounds simulated, and may raise to stop.
     Watch = Callable[[int], None]
 
-#: Choices made at first, and seconds after which, before a kernel looks up to see whether to stop.
+#: The number of choices in the first call of a kernel, the largest number, and the target duration in
+#: seconds.
 _FIRST_STEPS, _MOST_STEPS, _LOOK_UP = 2**14, 2**20, 0.02
-#: Rounds in Python between two such looks.
+#: The number of rounds in Python between two progress reports.
 _PYTHON_STEPS = 1000
 
 
 def play_block(plan_text: str, block: Block) -> Played:
-    """Play a block of a plan written as text: what executors send to their workers."""
+    """Simulate a block of a plan given as text; executors send this call to their workers."""
     plan = plan_of_json(plan_text)
     plan.check_sources()
     return play_runs(plan, Block(*block), lambda _: None)
 
 
 def play_alone(plan: Plan, block: Block, sources: tuple[str, ...]) -> Played:
-    """Play a block in another process, if code from outside the package is there what it was here."""
+    """Simulate a block in another process, if the code from outside the package is the same there."""
     plan.check_sources(sources)
     return play_runs(plan, block, lambda _: None)
 
 
 def play_runs(plan: Plan, block: Block, watch: Watch) -> Played:
-    """Return what the block's runs leave behind."""
+    """Simulate the runs of a block and return their results."""
     play = _play_compiled if plan.policies[block.policy].compiled else _play_in_python
     runs = range(block.first, block.first + block.runs)
     pulls, alarms = zip(*(play(plan, plan.policies[block.policy], run, watch) for run in runs), strict=True)
@@ -94,7 +95,7 @@ def _play_compiled(plan: Plan, policy: Policy, run: int, watch: Watch) -> tuple[
 
 
 def _new_rounds(fired: Ints, before: int) -> Ints:
-    """Return the rounds of alarms, counted after a history; alarms by the history itself are in round 1."""
+    """Return the rounds of alarms, counted after the history; alarms by the history itself are in round 1."""
     return np.where(fired > 0, np.maximum(fired - before, 1), 0)
 
 

@@ -1,4 +1,4 @@
-"""The public call: simulate policies in independent runs, with the same bits for any number of workers."""
+"""The public ``simulate``: policies in independent runs, with the same result for any number of workers."""
 
 from __future__ import annotations
 
@@ -46,50 +46,53 @@ def simulate(
     stepwise: bool = False,
     start: Past | None = None,
 ) -> Result:
-    """Simulate policies on an instance in independent runs, exactly.
+    """Simulate policies on an instance in independent runs, with exact skip-ahead.
 
     Parameters
     ----------
     instance
-        The environment: true means and reward family.
+        Environment: true means and reward family.
     policies
-        A policy or a list of them; names such as ``"clus-ucb:a=5"`` are given ``clusters``.
+        Policy or list of policies; names such as ``"clus-ucb:a=5"`` get ``clusters``.
     horizon
-        The number of rounds, 10¹⁵ at most. Rounds in which the choice is certain are simulated in one step,
-        so the cost grows far slower.
+        Number of rounds, at most 10¹⁵. Rounds in which the choice is certain are simulated in one step, so
+        the time grows much more slowly than the horizon.
     runs
-        The number of independent runs.
+        Number of independent runs, by default 48.
     seed
-        Decides all randomness, together with the run and the policy's label.
+        Random seed, by default 0. Together with the number of the run and the label of the policy, it
+        determines all random numbers.
     clusters
-        What policies given by name know; by default the instance's groups with their true spans.
+        Clusters and declared widths for policies given by name; by default, the groups of the instance with
+        their true spans.
     workers
-        Threads; by default one per core. The result does not depend on it.
+        Number of threads; by default one per core. The result does not depend on it.
     checkpoints
-        Rounds at which pulls are recorded: by default ten per decade, log-spaced, with round 1 and the
-        horizon; a number of log-spaced rounds; or the rounds.
+        Rounds at which pulls are recorded: a number of log-spaced rounds, or the rounds themselves; by
+        default, ten log-spaced rounds per decade with round 1 and the horizon.
     executor
-        Any ``concurrent.futures.Executor`` to use instead of threads.
+        ``concurrent.futures.Executor`` to use instead of threads; by default none.
     store
-        A folder that keeps runs as they finish and from which an interrupted simulation continues.
+        Folder that stores finished runs and from which an interrupted simulation continues; by default none.
     progress
-        Called several times per second with a ``Progress``.
+        Function that is called several times per second with a ``Progress``; by default none.
     paired
-        Give all policies of a run the same rewards: pull i of an arm has the same reward for each of them,
-        for the first 65,536 pulls of every arm (with more than 16 arms: a million in all). Later rewards, in
-        which policies hardly differ, are each policy's own.
+        Whether all policies of a run get the same rewards: pull i of an arm then has the same reward for each
+        policy, for the first 65,536 pulls per arm (with more than 16 arms: a million pulls in all). Later
+        rewards are drawn separately for each policy. By default, all rewards are.
     stepwise
-        Choose in every round. The distribution of the result is the same; it only takes longer.
+        Whether to simulate round by round, without skip-ahead; by default not. The distribution of the result
+        is the same, but the simulation takes longer.
     start
-        A history, as ``read_history`` returns it, that every policy knows before the first round, as by
-        ``Policy.from_history``; by default none. Policies go on counting rounds from there. The horizon,
-        checkpoints, pulls and regret are those of the new rounds alone. Arms match by label; arms without a
-        history have no past.
+        History that all policies start from, as returned by ``read_history`` and used by
+        ``Policy.from_history``; by default none. Policies continue to count rounds after it. The horizon,
+        checkpoints, pulls and regret count only the new rounds. Arms match by label; arms that are not in the
+        history have no earlier trials.
 
     Raises
     ------
     SimulationInterrupted
-        On Ctrl-C, a KeyboardInterrupt that carries what is done as ``result``.
+        On Ctrl-C: a ``KeyboardInterrupt`` with the finished runs as ``result``.
 
     Examples
     --------
@@ -139,12 +142,12 @@ def simulate(
 
 
 def load_result(store: str | os.PathLike[str]) -> Result:
-    """Return the result that a folder holds: the runs that every policy has finished.
+    """Return the result stored in a folder: the runs that all policies have finished.
 
     Parameters
     ----------
     store
-        The folder given to ``simulate`` as ``store``.
+        Folder that was passed to ``simulate`` as ``store``.
     """
     with extras_explained():
         from clusterbandits.simulation.store import read_store
@@ -166,10 +169,10 @@ def plan_of(
     clusters: Clusters | None = None,
     start: Past | None = None,
 ) -> Plan:
-    """Return the plan of a simulation, checked: nothing behind it checks its values again.
+    """Check the arguments of a simulation and return its plan; later code does not check them again.
 
-    ``settings`` are the horizon, runs, seed, checkpoints, paired and stepwise of ``simulate``, by name;
-    ``start`` is its history.
+    ``settings`` are the arguments horizon, runs, seed, checkpoints, paired and stepwise of ``simulate``, by
+    name; ``start`` is the history.
     """
     horizon = whole("horizon", "simulate", settings["horizon"], least=1)
     known = paired_clusters(instance, clusters, "simulate")
@@ -184,7 +187,7 @@ def plan_of(
 
 
 def _policies(instance: Instance, given: object, known: Clusters, horizon: int) -> tuple[Policy, ...]:
-    """Return copies of policies for a horizon; they must be made for the arms of the instance."""
+    """Return copies of policies for a horizon; refuse policies with other arms than the instance."""
     family = instance.family
     made = read_policies(given, lambda name: policy(name, known, family=family), family, "simulate")
     copies = tuple(one.for_horizon(horizon) for one in made)
@@ -195,9 +198,9 @@ def _policies(instance: Instance, given: object, known: Clusters, horizon: int) 
 
 
 def read_policies(given: object, named: Callable[[str], Policy], family: Family, owner: str) -> list[Policy]:
-    """Return a policy or a list of them, with different labels and made for a reward family.
+    """Return a list of policies with different labels, all for the given reward family.
 
-    ``named`` makes a policy from its name; errors speak of ``owner``.
+    ``named`` returns the policy with a given name; ``owner`` is the calling function for error messages.
     """
     listed = list(given) if is_list(given) else [given]
     if not listed:

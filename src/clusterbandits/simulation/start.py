@@ -1,4 +1,4 @@
-"""What policies know before the first round: a history of trials, and the states that begin with it."""
+"""The history of trials before the first round, and the states that start from it."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Start:
-    """The trials that every policy knows before its first round; none by default."""
+    """The trials before the first round, which all policies start from; by default none."""
 
-    #: The number of an arm, its pulls and the sum of their rewards, in the order of arms.
+    #: Arm number, pulls and sum of rewards, in the order of the arms.
     rows: tuple[tuple[int, int, float], ...] = ()
 
     @property
     def trials(self) -> int:
-        """The number of trials: the rounds that policies count before the first new one."""
+        """The number of trials, which policies count as earlier rounds."""
         return sum(pulls for _, pulls, _ in self.rows)
 
     def pulls(self, arms: int) -> Ints:
-        """Return the pulls of each of so many arms."""
+        """Return the pulls of each of ``arms`` arms."""
         known = np.zeros(arms, dtype=np.int64)
         for number, pulls, _ in self.rows:
             known[number] = pulls
         return known
 
     def totals(self, arms: int) -> Floats:
-        """Return the sum of the rewards of each of so many arms."""
+        """Return the sum of rewards of each of ``arms`` arms."""
         known = np.zeros(arms)
         for number, _, total in self.rows:
             known[number] = total
         return known
 
     def labelled(self, arms: Sequence[Label]) -> list[list[Label | float]]:
-        """Return plain data from which ``start_of_rows`` makes this start again."""
+        """Return plain data for ``start_of_rows``, with arms by label."""
         return [[arms[number], pulls, total] for number, pulls, total in self.rows]
 
     def state(self, policy: Policy, rng: Generator | None = None) -> State:
-        """Return the state of a policy that has been given these trials, as by ``Policy.from_history``."""
+        """Return the state of a policy after these trials, as ``Policy.from_history`` sets it."""
         state = policy.fresh_state(rng)
         if self.rows:
             arms = state.pulls.size
@@ -70,25 +70,25 @@ class Start:
         return state
 
     def check_horizon(self, horizon: int, owner: str, parameter: str = "horizon") -> None:
-        """Refuse more rounds than policies can count after these trials."""
+        """Refuse more rounds than policies can count, given these trials."""
         left = MOST_ROUNDS - self.trials
         if horizon > left:
             allowed = f"at most {left:,} after a history of {self.trials:,} trials"
             raise invalid(parameter, owner, allowed, horizon)
 
     def check_policy(self, policy: Policy, owner: str) -> None:
-        """Refuse a policy that cannot take in sums of rewards, or not these."""
+        """Refuse a policy that cannot use sums of rewards, or not these sums."""
         self.check_sums(policy, owner)
         self.check_family(policy.family, owner)
 
     def check_sums(self, policy: Policy, owner: str) -> None:
-        """Refuse a policy that cannot take in sums of rewards."""
+        """Refuse a policy that cannot use sums of rewards."""
         if policy.kernels.wants_each and any(pulls > 1 for _, pulls, _ in self.rows):
             allowed = f"left out for {policy.label}, which needs every reward on its own"
             raise invalid("start", owner, allowed, Described("sums of rewards"))
 
     def check_family(self, family: Family, owner: str) -> None:
-        """Refuse totals that the rewards of a family cannot add up to."""
+        """Refuse totals that are impossible for a reward family."""
         for _, pulls, total in self.rows:
             if not family.supports(total, pulls):
                 allowed = f"made of {family.name} rewards, each {family.support}"
@@ -100,7 +100,7 @@ NO_HISTORY = Start()
 
 
 def read_start(start: object, arms: Sequence[Label], owner: str) -> Start:
-    """Return the trials of a history, or none for None; all must be of these arms.
+    """Return the trials of a history, or no trials for None; refuse trials of unknown arms.
 
     Examples
     --------
@@ -113,13 +113,13 @@ def read_start(start: object, arms: Sequence[Label], owner: str) -> Start:
         return NO_HISTORY
     if not isinstance(start, Past):
         raise invalid("start", owner, "a history, as read_history returns it", start)
-    return start_of_rows(start.told(), arms, owner)
+    return start_of_rows(start.observed(), arms, owner)
 
 
 def start_of_rows(rows: object, arms: Sequence[Label], owner: str) -> Start:
-    """Return trials given as rows of an arm, its pulls and the sum of their rewards.
+    """Return trials given as rows of arm, pulls and sum of rewards.
 
-    An arm that these arms do not have is looked for by its text, since the labels of tables are text.
+    An unknown label is compared as text, since the labels in tables are text.
     """
     numbers: dict[Any, int] = {str(label): number for number, label in enumerate(arms)}
     numbers |= {label: number for number, label in enumerate(arms)}
@@ -149,13 +149,13 @@ def _row(row: object, owner: str) -> tuple[Label, int, float]:
 
 @allocating_kernel
 def take_in_past(state: Any, pulls: Ints, totals: Floats) -> None:
-    """Give a state the trials of every arm. It counts references, as ``loop.advance`` does."""
+    """Update a state with the trials of all arms; references are counted once, as in ``loop.advance``."""
     _take_in_past(state, pulls, totals)
 
 
 @kernel
 def _take_in_past(state: Any, pulls: Ints, totals: Floats) -> None:
-    """Update one arm after the other and check the widths after each, as ``Policy.from_history`` does."""
+    """Update the arms one by one and check the widths after each, as ``Policy.from_history`` does."""
     n = 1
     for arm in range(pulls.size):
         if pulls[arm] > 0:
@@ -167,5 +167,5 @@ def _take_in_past(state: Any, pulls: Ints, totals: Floats) -> None:
             learn(state, arm)
 
 
-#: ``take_in_past`` for policies in Python.
+#: ``take_in_past`` for policies in plain Python.
 take_in_past_in_python = plain(_take_in_past)

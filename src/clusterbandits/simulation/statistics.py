@@ -1,4 +1,4 @@
-"""Numbers over runs: counts as they must be, errors, bootstrap bands, slopes, and how they are written."""
+"""Statistics over runs: checks of counts, standard errors, bootstrap bands, slopes, and number formats."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-#: Weights drawn at a time: 32 MB of them.
+#: The number of weights drawn at a time (32 MB).
 _CHUNK = 4_000_000
 
 
 class Difference(NamedTuple):
-    """A mean difference with its standard error; the error of a single run is NaN."""
+    """A mean difference with its standard error, which is NaN for a single run."""
 
     value: float
     error: float
@@ -50,7 +50,7 @@ class Slope(NamedTuple):
 
 
 def standard_error(values: Floats) -> Floats:
-    """Return the standard error of the mean over the first axis; NaN for one value, which has no spread.
+    """Return the standard error of the mean over the first axis; NaN for a single value.
 
     Examples
     --------
@@ -59,12 +59,12 @@ def standard_error(values: Floats) -> Floats:
     """
     if len(values) == 1:
         return np.full(values.shape[1:], np.nan)
-    # From the first run on: runs that agree then have an error of exactly 0.
+    # Relative to the first run, so that the error of equal runs is exactly 0.
     return np.asarray((values - values[0]).std(axis=0, ddof=1) / math.sqrt(len(values)))
 
 
 def bootstrap_means(values: Floats, resamples: int, generator: np.random.Generator) -> Floats:
-    """Return the means of rows drawn with replacement, one row for every resample."""
+    """Return the means of rows drawn with replacement, one row per resample."""
     runs = len(values)
     spread = (values - values[0]) / runs
     means = np.empty((resamples, values.shape[1]))
@@ -78,12 +78,12 @@ def bootstrap_means(values: Floats, resamples: int, generator: np.random.Generat
 
 
 def difference(values: Floats) -> Difference:
-    """Return the mean of differences, one for every run, and its standard error."""
+    """Return the mean of the differences per run, and its standard error."""
     return Difference(float(values.mean()), float(standard_error(values)))
 
 
 def slope(regret: Floats, checkpoints: Ints, first: int, last: int) -> Slope:
-    """Return regret per log n between two checkpoints, run by run; NaN between one and itself."""
+    """Return the mean increase of regret per log n between two checkpoints; NaN if they are the same."""
     since, until = int(checkpoints[first]), int(checkpoints[last])
     if since == until:
         return Slope(math.nan, math.nan, since, until)
@@ -92,9 +92,9 @@ def slope(regret: Floats, checkpoints: Ints, first: int, last: int) -> Slope:
 
 
 def span(checkpoints: Ints, since: object, until: object) -> tuple[int, int]:
-    """Return the positions of the checkpoints nearest to two rounds, the first before the last.
+    """Return the positions of the checkpoints nearest to two rounds, in increasing order.
 
-    Without ``until``, the horizon; without ``since``, the first checkpoint in the two decades before.
+    By default, ``until`` is the horizon and ``since`` the first checkpoint in the two decades before it.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _nearest(parameter: str, checkpoints: Ints, given: object) -> int:
 
 
 def plus_minus(value: float, error: float) -> str:
-    """Return a value to the digits its error leaves it; alone where the error is unknown.
+    """Return a value and its error, rounded to the precision of the error; the value alone if it is unknown.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def plus_minus(value: float, error: float) -> str:
 
 
 def round_text(number: int) -> str:
-    """Return a round number as people write it, every digit kept.
+    """Return a round number in a readable format, without loss of digits.
 
     Examples
     --------
@@ -153,12 +153,12 @@ def round_text(number: int) -> str:
 
 
 def count_text(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with the noun it counts."""
+    """Return a number with its noun, in the singular or plural."""
     return f"{round_text(number)} {one if number == 1 else many or one + 's'}"
 
 
 def after_history(trials: int, unit: str = "run") -> str:
-    """Return the sentence that says with how many trials policies began."""
+    """Return the sentence that states the number of trials in the history."""
     return f"Every {unit} begins after a history of {count_text(trials, 'trial')}."
 
 
@@ -175,7 +175,7 @@ def _integers(parameter: str, allowed: str, values: object) -> Ints:
 
 
 def read_checkpoints(values: object) -> Ints:
-    """Return round numbers as they must be: increasing, from 1 on."""
+    """Return checked round numbers: increasing, from 1 on."""
     allowed = "a list of increasing round numbers from 1 on"
     rounds = _integers("checkpoints", allowed, values)
     if rounds.ndim != 1 or not rounds.size or rounds[0] < 1 or (np.diff(rounds) < 1).any():
@@ -184,7 +184,7 @@ def read_checkpoints(values: object) -> Ints:
 
 
 def read_pulls(values: object, policies: int, checkpoints: Ints, arms: int) -> Ints:
-    """Return counts as they must be: of the right shape, never falling, one for every round; read only."""
+    """Return checked pull counts as a read-only array: right shape, not decreasing, one pull per round."""
     allowed = f"whole numbers of shape ({policies}, runs, {len(checkpoints)}, {arms}), for at least one run"
     pulls = _integers("pulls", allowed, values)
     runs = pulls.shape[1] if pulls.ndim == 4 else 0
@@ -201,7 +201,7 @@ def read_pulls(values: object, policies: int, checkpoints: Ints, arms: int) -> I
 
 
 def read_runs(values: object, count: int) -> Ints:
-    """Return the numbers of runs, 0, 1, 2, … where none are given."""
+    """Return the numbers of the runs; by default they count from 0."""
     allowed = f"a different number for each of {count_text(count, 'run')}"
     runs = _integers("runs", allowed, np.arange(count) if values is None else values)
     if not runs.size:
@@ -212,7 +212,7 @@ def read_runs(values: object, count: int) -> Ints:
 
 
 def read_alarms(values: object, policies: int, runs: int) -> tuple[Ints, ...]:
-    """Return the rounds of alarms, one array for every policy; none went off where none are given."""
+    """Return the rounds of alarms, one array per policy; by default, no alarms."""
     arrays = (
         values if isinstance(values, tuple) and values else (np.zeros((runs, 0), dtype=np.int64),) * policies
     )
@@ -227,7 +227,7 @@ def read_alarms(values: object, policies: int, runs: int) -> tuple[Ints, ...]:
 
 
 def place_of(policy: str | int, labels: tuple[str, ...], owner: str) -> int:
-    """Return the position of a policy that is given by its label or its position."""
+    """Return the position of a policy given by its label or position."""
     if isinstance(policy, str) and policy in labels:
         return labels.index(policy)
     if not isinstance(policy, str) and policy in range(len(labels)):

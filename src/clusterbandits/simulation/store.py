@@ -1,6 +1,6 @@
-"""A folder that keeps finished runs: a manifest that says what they are, and a Parquet file for every block.
+"""A folder that stores finished runs: a manifest that describes them, and one Parquet file per block.
 
-The folder opens as one table with any Parquet reader, which passes over names that begin with an underscore.
+Any Parquet reader can open the folder as one table; it ignores names that begin with an underscore.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ if TYPE_CHECKING:
 
 MANIFEST = "_manifest.json"
 _FORMAT = "clusterbandits runs 3"
-#: What an earlier version wrote, without the hashes that decide whether to go on; it can still be read.
+#: The previous format, without the hashes needed to continue a simulation; it can still be read.
 _EARLIER = "clusterbandits runs 2"
 _KEY = b"clusterbandits"
 _NAME = re.compile(r"policy-(\d{1,9})-runs-(\d{6,9})\.parquet")
 _COLUMNS = ["policy", "run", "round", "arm", "pulls"]
-#: How often a block is written where somebody removes what is being written.
+#: The number of attempts to write a block if another process removes the unfinished file.
 _ATTEMPTS = 5
 
 
 class Store:
-    """The folder of one plan; ``begin_store`` and ``read_store`` open it."""
+    """The folder that stores the runs of one plan; ``begin_store`` and ``read_store`` open it."""
 
     def __init__(self, folder: Path, plan: Plan, manifest: Mapping[str, Any]) -> None:
         self.folder, self.plan = folder, plan
         self._begun: Mapping[str, object] = manifest["fingerprint"]
-        #: In how many pieces a policy's runs are stored: whoever began decides, so that no two files overlap.
+        #: The number of files per policy, fixed when the store is created, so that files do not overlap.
         self.pieces: int = manifest["pieces"]
         self._key = hashlib.sha256(to_json(json.loads(plan.to_json())).encode()).hexdigest()
 
     def check_fingerprint(self) -> None:
-        """Refuse to go on with runs that other sources, versions or machines began: bits might differ."""
+        """Refuse to continue runs of other sources, versions or machines, whose results could differ."""
         check_same(self._begun, "store", "simulate", str(self.folder))
 
     def load(self) -> dict[Block, Played]:
-        """Return what is there already; anything damaged or foreign among it is named and refused."""
+        """Return the stored blocks; refuse damaged or foreign files by name."""
         found: dict[Block, Played] = {}
         taken = np.zeros((len(self.plan.policies), self.plan.runs), dtype=np.bool_)
         for path in sorted(self.folder.glob("*.parquet")):
@@ -71,7 +71,7 @@ class Store:
         return found
 
     def _named(self, path: Path) -> tuple[int, int]:
-        """Return the policy and the first run that a file's name tells of."""
+        """Return the policy and the first run, read from a file name."""
         name = _NAME.fullmatch(path.name)
         policy, first = map(int, name.groups()) if name else (-1, -1)
         inside = 0 <= policy < len(self.plan.policies) and 0 <= first < self.plan.runs
@@ -85,7 +85,7 @@ class Store:
         )
 
     def save(self, block: Block, played: Played) -> None:
-        """Write a block, whole or not at all."""
+        """Write a block atomically."""
         about = self._about(block) | {"alarms": played.alarms.tolist()}
         table = self._table(block, played.pulls).replace_schema_metadata({_KEY: to_json(about).encode()})
         sink = pa.BufferOutputStream()
@@ -139,12 +139,12 @@ class Store:
         return block, Played(pulls, alarms)
 
     def _runs_of(self, table: Any) -> int:
-        """Return how many runs a table has rows for, at least one."""
+        """Return the number of runs in a table, at least 1."""
         rows_a_run = len(self.plan.checkpoints) * len(self.plan.instance.arms)
         return max(1, int(table.num_rows) // rows_a_run)
 
     def _alarms(self, listed: object, block: Block) -> Ints | None:
-        """Return the rounds of alarms, or None where they cannot be those of runs."""
+        """Return the rounds of alarms, or None if they are impossible."""
         shape = (block.runs, len(self.plan.policies[block.policy].clusters.widths))
         alarms = np.array(listed if isinstance(listed, list) else [])
         if alarms.shape != shape or alarms.dtype.kind != "i":
@@ -153,7 +153,7 @@ class Store:
         return alarms.astype(np.int64) if inside else None
 
     def _pulls(self, table: Any, block: Block) -> Ints | None:
-        """Return the counts of a table, or None where they cannot be those of runs."""
+        """Return the counts of a table, or None if they are impossible."""
         shape = (block.runs, len(self.plan.checkpoints), len(self.plan.instance.arms))
         if table.column_names != _COLUMNS or table.num_rows != math.prod(shape):
             return None
@@ -173,9 +173,9 @@ class Store:
 
 
 def begin_store(folder: Path, plan: Plan, pieces: int) -> Store:
-    """Return the store of a plan, made where there is none; a folder that holds anything else is refused.
+    """Return the store of a plan, creating it if necessary; refuse a folder with other content.
 
-    A policy's runs are stored in ``pieces`` if the store is new.
+    A new store has ``pieces`` files per policy.
     """
     written = json.loads(plan.to_json())
     manifest = {"format": _FORMAT, "fingerprint": fingerprint(), "pieces": pieces, "plan": written}
@@ -194,7 +194,7 @@ def begin_store(folder: Path, plan: Plan, pieces: int) -> Store:
 
 
 def read_store(folder: Path) -> Store:
-    """Return the store that a folder is, to read it."""
+    """Return the existing store in a folder, for reading."""
     manifest = _read_manifest(folder)
     try:
         plan = Plan.of_dict(manifest["plan"])
@@ -210,10 +210,10 @@ def read_store(folder: Path) -> Store:
 
 
 def _read_table(path: Path) -> Any:
-    """Return the table of a file, read by this thread alone.
+    """Return the table of a file, read in this thread.
 
-    Other functions of pyarrow take names such as ``file:x`` or ``run=3`` for more than names. They also read
-    in threads of their own, which can abort a process that exits at once.
+    Other functions of pyarrow interpret names such as ``file:x`` or ``run=3``. They also read in other
+    threads, which can abort a process that exits immediately.
     """
     with pa.OSFile(os.fsencode(path)) as file:
         reader = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
@@ -221,7 +221,7 @@ def _read_table(path: Path) -> Any:
 
 
 def _agrees(block: Block, played: Played, found: Mapping[Block, Played]) -> bool:
-    """Tell whether runs that other files hold as well are the same bit for bit."""
+    """Return whether runs that are also in other files are identical there."""
     for other, known in found.items():
         first, end = max(block.first, other.first), min(block.first + block.runs, other.first + other.runs)
         if other.policy == block.policy and first < end:
@@ -251,7 +251,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _as_now(data: object) -> dict[str, Any] | None:
-    """Return a manifest in today's format, or None for what is no manifest."""
+    """Return a manifest in the current format, or None if the data are not a manifest."""
     if not isinstance(data, dict):
         return None
     if data.get("format") == _EARLIER and data.keys() == {"format", "versions", "plan"}:

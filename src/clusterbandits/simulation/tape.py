@@ -1,4 +1,4 @@
-"""A policy played against rewards that are fixed beforehand."""
+"""Run a policy on rewards that are fixed in advance."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def play(
     *,
     start: Past | None = None,
 ) -> NDArray[np.int64]:
-    """Return the number of the arm played in every round against fixed rewards.
+    """Return the number of the arm that a policy pulls in each round, given fixed rewards.
 
-    The policy is played from its first round on; what it was told online is left alone.
+    The policy starts from its first round; its online state is neither used nor changed.
 
     Parameters
     ----------
     policy
-        The policy to play.
+        Policy to run.
     tape
-        ``tape[k, i]`` is what pull i of arm k pays, both counted from 0.
+        ``tape[k, i]`` is the reward of pull i of arm k, both counted from 0.
     horizon
-        How many rounds; by default as many as the tape has columns.
+        Number of rounds; by default the number of columns of the tape.
     stepwise
-        Choose anew in every round instead of holding an arm while the choice is certain. The arms are the
-        same; it only takes longer.
+        Whether to choose in every round instead of holding an arm while the choice is certain; by default
+        not. The arms are the same, but it takes longer.
     start
-        A history that the policy knows before the first round, as for ``simulate``; by default none. The tape
-        and the horizon are those of the rounds after it.
+        History that the policy starts from, as for ``simulate``; by default none. The tape and the horizon
+        count the rounds after it.
 
     Examples
     --------
@@ -64,47 +64,47 @@ def play(
     """
     if not isinstance(policy, Policy):
         raise invalid("policy", "play", "a policy", policy)
-    paid = _read_tape(policy, tape)
-    rounds = paid.shape[1] if horizon is None else whole("horizon", "play", horizon, least=1)
-    if rounds > paid.size:
-        given = Described(f"{paid.size} rewards")
+    fixed = _read_tape(policy, tape)
+    rounds = fixed.shape[1] if horizon is None else whole("horizon", "play", horizon, least=1)
+    if rounds > fixed.size:
+        given = Described(f"{fixed.size} rewards")
         raise invalid("tape", "play", f"long enough for {rounds} rounds", given)
-    arms, past = paid.shape[0], read_start(start, policy.clusters.arms, "play")
+    arms, past = fixed.shape[0], read_start(start, policy.clusters.arms, "play")
     past.check_horizon(rounds, "play")
     past.check_policy(policy, "play")
     learner = policy.for_horizon(past.trials + rounds)
     if not learner.compiled:
-        return _play_in_python(learner, past, paid, rounds)
+        return _play_in_python(learner, past, fixed, rounds)
     state, cursor = past.state(learner), new_cursor(past.trials + 1)
     nothing = np.zeros(arms)
-    rewards = Rewards(policy.family.law, nothing, np.random.default_rng(0), paid, past.pulls(arms))
+    rewards = Rewards(policy.family.law, nothing, np.random.default_rng(0), fixed, past.pulls(arms))
     path = np.zeros(rounds, dtype=np.int64)
     record = Record(np.zeros(0, dtype=np.int64), np.zeros((0, arms), dtype=np.int64), path)
     ended, rules = PAUSED, Rules(past.trials + rounds, bool(stepwise))
     while ended == PAUSED:
         ended = advance(state, rewards, record, cursor, rules, STEPS)
     if ended == OUT_OF_TAPE:
-        raise _too_short(policy, paid, int(cursor[SELECTED]), int(cursor[ROUND]) - past.trials, rounds)
+        raise _too_short(policy, fixed, int(cursor[SELECTED]), int(cursor[ROUND]) - past.trials, rounds)
     return path
 
 
 def _play_in_python(
-    policy: Policy, start: Start, paid: NDArray[np.float64], rounds: int
+    policy: Policy, start: Start, rewards: NDArray[np.float64], rounds: int
 ) -> NDArray[np.int64]:
-    state, before, past = start.state(policy), start.trials, start.pulls(paid.shape[0])
+    state, before, past = start.state(policy), start.trials, start.pulls(rewards.shape[0])
     path = np.zeros(rounds, dtype=np.int64)
     for n in range(1, rounds + 1):
         arm = path[n - 1] = select(state, before + n)
         pull = state.pulls[arm] - past[arm]
-        if pull == paid.shape[1]:
-            raise _too_short(policy, paid, arm, n, rounds)
-        update(state, arm, 1, float(paid[arm, pull]))
+        if pull == rewards.shape[1]:
+            raise _too_short(policy, rewards, arm, n, rounds)
+        update(state, arm, 1, float(rewards[arm, pull]))
     return path
 
 
-def _too_short(policy: Policy, paid: NDArray[np.float64], arm: int, n: int, rounds: int) -> Exception:
+def _too_short(policy: Policy, rewards: NDArray[np.float64], arm: int, n: int, rounds: int) -> Exception:
     short = policy.clusters.arms[arm]
-    given = Described(f"{paid.shape[1]} rewards of arm {short!r}, all used by round {n},")
+    given = Described(f"{rewards.shape[1]} rewards of arm {short!r}, all used by round {n},")
     return invalid("tape", "play", f"long enough for {rounds} rounds", given)
 
 
@@ -117,10 +117,10 @@ def _read_tape(policy: Policy, tape: ArrayLike) -> NDArray[np.float64]:
         raise invalid("tape", "play", allowed, tape) from None
     if given.dtype.kind not in "biuf":
         raise invalid("tape", "play", allowed, tape)
-    paid = np.array(given, dtype=np.float64, order="C")
-    if paid.ndim != 2 or paid.shape[0] != arms or not paid.shape[1]:
-        raise invalid("tape", "play", allowed, Described(f"shape {paid.shape}"))
-    refused = paid[~policy.family.supports(paid, 1)]
+    rewards = np.array(given, dtype=np.float64, order="C")
+    if rewards.ndim != 2 or rewards.shape[0] != arms or not rewards.shape[1]:
+        raise invalid("tape", "play", allowed, Described(f"shape {rewards.shape}"))
+    refused = rewards[~policy.family.supports(rewards, 1)]
     if refused.size:
         policy.family.read_total(float(refused[0]), 1, "play")
-    return paid
+    return rewards

@@ -142,7 +142,7 @@ class History:
         trials, successes = self.trials.astype(float), self.successes.astype(float)
         return [(trials[part], successes[part]) for part in self.partition.members]
 
-    def told(self) -> Iterator[tuple[Label, int, float]]:
+    def observed(self) -> Iterator[tuple[Label, int, float]]:
         """Return arm, trials and total of all that was tried, for a policy to be told."""
         rows = zip(self.arms, self.trials.tolist(), self.totals.tolist(), strict=True)
         return (row for row in rows if row[1])

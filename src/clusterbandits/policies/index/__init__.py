@@ -1,1 +1,1 @@
-"""Policies that pull the arm with the largest index: found by tangents, held by certificates."""
+"""Policies that pull the arm with the largest index: KL-UCB, Clus-UCB and their variants."""

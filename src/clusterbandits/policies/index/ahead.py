@@ -1,9 +1,9 @@
-"""The arm with the largest index for choices before rewards arrive, and among some of the arms.
+"""The arm with the largest index while rewards are outstanding, and among some of the arms.
 
-``ahead`` chooses as ``select`` does. Choices that are made before their rewards arrive leave many arms with
-the same index: arms with the same statistics are judged as one here. This race draws other lines than that of
-``race.py``. The lengths of holds depend on lines, and the draws of simulations on these lengths, so
-simulations keep to ``race.py``.
+``ahead`` makes the same choices as ``select``. While rewards are outstanding, many arms have the same index,
+so arms with the same statistics are evaluated together here. This search computes other lines than
+``race.py``. The lengths of holds depend on lines, and the random draws of simulations on these lengths, so
+simulations always use ``race.py``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MOST_TESTS = 30
 
 @kernel
 def ahead(state: IndexState, n: int) -> int:
-    """Return the first arm never pulled, the arm kept until the next refresh, or the largest index."""
+    """Return the first arm without pulls, the arm kept until the next refresh, or the largest index's arm."""
     memory = state.memory[0]
     if memory.unpulled > 0:
         return first_unpulled(state.pulls)
@@ -58,9 +58,9 @@ def ahead(state: IndexState, n: int) -> int:
 
 @kernel
 def among(state: IndexState, n: int, open_arms: Mask) -> int:
-    """Return what ``ahead`` does, of the arms that are open; what is known of others counts.
+    """Return what ``ahead`` returns, among the open arms; rewards of the other arms count too.
 
-    A state may see one such set of arms alone.
+    A state must always be used with the same set of open arms.
     """
     memory = state.memory[0]
     if memory.unpulled > 0:
@@ -83,7 +83,7 @@ def among(state: IndexState, n: int, open_arms: Mask) -> int:
 
 @inner_kernel
 def _close(state: IndexState, arm: int) -> None:
-    """Let the bound of an arm be below all others."""
+    """Set the bound of an arm below all others."""
     for line in range(state.lines.shape[1]):
         bound = state.lines[arm, line]
         bound.anchor, bound.evidence, bound.rate, bound.reach = -math.inf, 0.0, 0.0, math.inf
@@ -91,7 +91,7 @@ def _close(state: IndexState, arm: int) -> None:
 
 @inner_kernel
 def is_steered(state: IndexState, arm: int, level: float) -> bool:
-    """Tell whether another arm may be pulled where this one has the largest index."""
+    """Return whether another arm may be pulled although this one has the largest index."""
     if not state.steers or state.cluster[arm] == state.memory[0].leading or state.pulls.size == 1:
         return False
     if state.hedge == 0.0:
@@ -103,7 +103,7 @@ def is_steered(state: IndexState, arm: int, level: float) -> bool:
 
 @kernel
 def _race(state: IndexState, level: float) -> int:
-    """Return the arm with the largest index, where lines are up to date."""
+    """Return the arm with the largest index, given lines that are up to date."""
     top = 0
     for _ in range(_MOST_TESTS):
         top, second, has_twins = _top_two(state, level)
@@ -124,9 +124,9 @@ def _race(state: IndexState, level: float) -> int:
 
 @kernel
 def _top_two(state: IndexState, level: float) -> tuple[int, float, bool]:
-    """Return the arm with the largest bound, the largest of arms with another index, and if it has twins.
+    """Return the arm with the largest bound, the largest bound of arms not its twins, and if it has twins.
 
-    Twins have the same index, so that their bounds are at least as large as that of an arm that wins.
+    Twins have the same index, so each of their bounds is at least as large as the index of a winning twin.
     """
     top, first, second, has_twins = 0, -math.inf, -math.inf, False
     for arm in range(state.pulls.size):
@@ -145,7 +145,7 @@ def _top_two(state: IndexState, level: float) -> tuple[int, float, bool]:
 
 @kernel
 def _share_lines(state: IndexState, arm: int) -> int:
-    """Let all twins of an arm that are open have its lines; return the first of them."""
+    """Copy the lines of an arm to all its open twins; return the first of them."""
     first = NOBODY
     for other in range(state.pulls.size):
         if other == arm or (state.lines[other, 0].anchor > -math.inf and are_twins(state, other, arm)):
@@ -158,9 +158,9 @@ def _share_lines(state: IndexState, arm: int) -> int:
 
 @kernel
 def _first_by_hedge(state: IndexState, level: float, top: int) -> int:
-    """Return the first of the arms with the rewards of ``top``, where their hedge makes them win, or nobody.
+    """Return the first arm with the same rewards as ``top`` if they win by their hedge, else ``NOBODY``.
 
-    The hedge depends on an arm's own rewards alone, so that arms of several clusters may tie by it.
+    The hedge depends only on an arm's own rewards, so arms of different clusters can tie.
     """
     first, others = NOBODY, -math.inf
     for arm in range(state.pulls.size):
@@ -182,7 +182,7 @@ def _first_by_hedge(state: IndexState, level: float, top: int) -> int:
 
 @inner_kernel
 def _settle(state: IndexState, level: float, first: int) -> int:
-    """Solve for the largest indices, beginning with one; break ties: fewest pulls, then lowest number."""
+    """Return the arm with the largest index, starting with ``first``; ties as in ``race.py``."""
     indices, solved = state.indices, first
     for arm in range(indices.size):
         indices[arm] = math.nan
@@ -209,7 +209,7 @@ def _settle(state: IndexState, level: float, first: int) -> int:
 
 @inner_kernel
 def _may_reach(state: IndexState, arm: int, most: float, best: float) -> bool:
-    """Tell whether an index of at most ``most`` may be ``best`` but for rounding, as ``margin_at`` says."""
+    """Return whether an index of at most ``most`` can equal ``best`` up to the margin of ``margin_at``."""
     pulls = float(state.pulls[arm])
     apart = max(abs(best) * pulls, abs(best * pulls - state.totals[arm]))
     return not (best - most) * pulls > APART * state.law.tie * apart

@@ -1,15 +1,16 @@
-"""For how long a choice is certain whatever it pays: the certificate behind exact simulation.
+"""Certificates: how many rounds a choice stays the same whatever its rewards, for exact skip-ahead.
 
-Nothing about an arm that is not played changes but the threshold f(n). Let w be above the indices of all
-rivals up to some round. The arm held stays ahead while its own evidence against w, t d(s/t, w), is at most
-E = f(n) − (what its mates argue against w). For any x₀ that evidence is, exactly,
+For arms that are not pulled, only the threshold f(n) changes. Let w be above the indices of all rivals up to
+some round. The held arm keeps the largest index while its own evidence against w, t d(s/t, w), is at most E =
+f(n) − (evidence of the other arms of its cluster against w). For any x₀ its own evidence is exactly
 
     t d(s/t, w) = t h − s Δθ + t d(s/t, x₀),    Δθ = θ(w) − θ(x₀),    h = d(x₀, w) + x₀ Δθ,
 
-linear in pulls t and total s but for a last term, which is at most R while s/t stays near x₀. So the arm is
-ahead as long as t ≤ (E − R + s Δθ) / h. No reward is below 0, so the total of today bounds the pulls up to
-which that is certain: a certificate is made once, with x₀ the mean at that time, and serves many holds.
-An arm far ahead needs less: its evidence is within E as long as its mean stays above some x < w.
+which is linear in pulls t and total s except for the last term; that is at most R while s/t stays near x₀. So
+the arm keeps the largest index while t ≤ (E − R + s Δθ) / h. Rewards are not negative, so the present total
+gives a number of pulls for which that is certain. A certificate is computed once, with x₀ the mean at that
+time, and is valid for many holds. An arm with a large lead has a simpler one: its evidence is at most E while
+its mean stays above some x < w.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from clusterbandits.families.law import Law, divergence, natural_gap, variance
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.arms import NOBODY
 from clusterbandits.policies.clus_opt import outweighs
-from clusterbandits.policies.clus_ucb import against, distance, mates_against
+from clusterbandits.policies.clus_ucb import against, distance, others_against
 from clusterbandits.policies.index.race import highest_rival, margin_at, renew, width_of
 from clusterbandits.policies.kl_ucb import threshold
 from clusterbandits.policies.protocol import FOREVER
@@ -30,18 +31,18 @@ from clusterbandits.policies.protocol import FOREVER
 if TYPE_CHECKING:
     from clusterbandits.policies.index.state import IndexState
 
-#: The shares of the lead that a certificate gives away to be simple: to the rise of rivals, and to R.
+#: The shares of the lead that a certificate reserves for the rise of rivals and for R.
 _RISE, _CURVATURE = 1.0 / 16.0, 1.0 / 64.0
-#: The most by which the logarithm of the round may grow under one certificate.
+#: The largest growth of the logarithm of the round under one certificate.
 _LONGEST = 0.1
-#: Rounds without pay that a lead must outlast for a certificate to be tried: most of shorter ones fail.
+#: The number of rewards of 0 that a lead must withstand for a certificate to be tried; with fewer, most fail.
 _WORTHWHILE = 2.0
 _ROUNDING = 1e-12
 _MOST_TRIES = 20
 
 
 class Budget(NamedTuple):
-    """How much evidence an arm may have against w, how much is left of that, and for up to how many pulls."""
+    """The evidence that an arm may have against w, how much of it is left, and the most pulls."""
 
     evidence: float
     lead: float
@@ -50,17 +51,17 @@ class Budget(NamedTuple):
 
 @inner_kernel
 def is_certain(state: IndexState, n: int) -> bool:
-    """Tell whether the certificate still says that the arm held has the largest index in round n."""
+    """Return whether the certificate still proves that the held arm has the largest index in round n."""
     memory = state.memory[0]
     arm = memory.held
-    # A choice made for awaited rewards may have been another one.
+    # A choice made while rewards were outstanding may differ.
     held = arm != NOBODY and arm == memory.last and n <= memory.held_until
     return held and spare_rounds(state, arm) >= 0.0
 
 
 @inner_kernel
 def spare_rounds(state: IndexState, arm: int) -> float:
-    """Return how many more rounds could pay nothing before the certificate says nothing any more."""
+    """Return for how many more rewards of 0 the certificate stays valid."""
     proof, pulls, total = state.certificate[0], float(state.pulls[arm]), state.totals[arm]
     counted = min(total, proof.highest * pulls)
     by_evidence = proof.pulls + proof.per_reward * counted
@@ -70,7 +71,7 @@ def spare_rounds(state: IndexState, arm: int) -> float:
 
 @inner_kernel
 def certain_rounds(state: IndexState, arm: int, n: int) -> int:
-    """Return for how many rounds from n on the arm, which is selected in round n, is certain."""
+    """Return the number of rounds from n on for which the arm selected in round n is certain."""
     if state.pulls.size == 1:
         return FOREVER
     held = state.memory[0].held == arm and n <= state.memory[0].held_until
@@ -84,7 +85,7 @@ def certain_rounds(state: IndexState, arm: int, n: int) -> int:
 
 @inner_kernel
 def _certify(state: IndexState, arm: int, n: int) -> bool:
-    """Make a certificate for the arm from round n on, if there is one for more than that round."""
+    """Compute a certificate for the arm from round n on; return whether it lasts more than one round."""
     state.memory[0].held = NOBODY
     if state.law.lowest < 0.0 or (
         _follows_leader(state, arm) and state.cluster[arm] != state.memory[0].leading
@@ -94,8 +95,8 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
     mean = state.totals[arm] / state.pulls[arm]
     w = state.certificate[0].level
     own, _ = against(state.law, state.pulls[arm], mean, w, 0.0)
-    mates, mates_slope = mates_against(state, arm, w, width, 0.0)
-    lead = _budget(state, level, mates) - own
+    others, others_slope = others_against(state, arm, w, width, 0.0)
+    lead = _budget(state, level, others) - own
     if not (lead > 0.0 and 0.0 < w < LARGEST_MEAN):
         return False
     if mean < w and lead < 0.5 * level and lead < _WORTHWHILE * _price(state.law, mean, w)[0]:
@@ -103,37 +104,37 @@ def _certify(state: IndexState, arm: int, n: int) -> bool:
     renew(state, level)
     rival, _ = highest_rival(state.lines, arm, level)
     rate = state.lines[rival, 0].rate * (1.0 + state.a)
-    room = _room_to_rise(state, arm, w, lead, mates_slope)
-    reach = int(n * min(_LONGEST, room / rate if rate > 0.0 else _LONGEST))
+    allowed = _allowed_rise(state, arm, w, lead, others_slope)
+    reach = int(n * min(_LONGEST, allowed / rate if rate > 0.0 else _LONGEST))
     while not _certify_until(state, arm, n, n + reach):
         if reach == 0:
             return False
-        # Another rival rises faster than the highest one does today.
+        # Another rival rises faster than the one with the largest index now.
         reach //= 64
     return True
 
 
 @inner_kernel
 def _follows_leader(state: IndexState, arm: int) -> bool:
-    """Tell whether it matters for the arm which cluster leads."""
+    """Return whether the index of the arm depends on which cluster leads."""
     return state.plain_leader or (state.steers and not outweighs(state, arm))
 
 
 @inner_kernel
-def _budget(state: IndexState, level: float, mates: float) -> float:
-    """Return how much evidence of its own an arm may have against w: with its mates', or by the hedge."""
-    return float(max(level - mates, state.hedge * level))
+def _budget(state: IndexState, level: float, others: float) -> float:
+    """Return the largest own evidence that an arm may have against w: given the others, or by the hedge."""
+    return float(max(level - others, state.hedge * level))
 
 
 @inner_kernel
 def _certify_until(state: IndexState, arm: int, n: int, until: int) -> bool:
-    """Make a certificate that rivals stay below their bounds of round ``until``, if that leaves a lead."""
+    """Compute a certificate up to round ``until``; return whether the arm has a lead then."""
     _, highest = highest_rival(state.lines, arm, threshold(until, state.a))
     w = highest + margin_at(state, arm, highest)
     if not (w < LARGEST_MEAN and variance(state.law, w) > 0.0):
         return False
-    mates, _ = mates_against(state, arm, w, width_of(state, arm), 0.0)
-    budget = _budget(state, threshold(n, state.a), mates)
+    others, _ = others_against(state, arm, w, width_of(state, arm), 0.0)
+    budget = _budget(state, threshold(n, state.a), others)
     if not _write(state, arm, w, budget, float(state.pulls[arm] + until - n)):
         return False
     if not spare_rounds(state, arm) >= 1.0:
@@ -143,19 +144,19 @@ def _certify_until(state: IndexState, arm: int, n: int, until: int) -> bool:
 
 
 @kernel
-def _room_to_rise(state: IndexState, arm: int, w: float, lead: float, mates_slope: float) -> float:
-    """Return by how much w may rise until that has cost its share of the lead: evidence is quadratic."""
+def _allowed_rise(state: IndexState, arm: int, w: float, lead: float, others_slope: float) -> float:
+    """Return how far w may rise before that uses up its share of the lead; evidence is quadratic in w."""
     pulls = state.pulls[arm]
     apart = w - state.totals[arm] / pulls
     share = _RISE * lead
-    room = math.sqrt(max(apart, 0.0) ** 2 + 2.0 * share * max(variance(state.law, w), 0.0) / pulls) - apart
-    room = max(room, 0.0)
-    return float(min(room, share / mates_slope) if mates_slope > 0.0 else room)
+    allowed = math.sqrt(max(apart, 0.0) ** 2 + 2.0 * share * max(variance(state.law, w), 0.0) / pulls) - apart
+    allowed = max(allowed, 0.0)
+    return float(min(allowed, share / others_slope) if others_slope > 0.0 else allowed)
 
 
 @kernel
 def _price(law: Law, mean: float, w: float) -> tuple[float, float]:
-    """Return h, the evidence against w that a reward of 0 adds, and Δθ, what a unit of reward takes off."""
+    """Return h, the evidence against w that a reward of 0 adds, and Δθ, which a unit of reward subtracts."""
     apart = divergence(law, mean, w, w - mean)
     if mean <= law.lowest:
         return apart, 0.0
@@ -165,7 +166,7 @@ def _price(law: Law, mean: float, w: float) -> tuple[float, float]:
 
 @inner_kernel
 def _write(state: IndexState, arm: int, w: float, budget: float, most_pulls: float) -> bool:
-    """Write down up to which number of pulls the arm's own evidence against w is within budget."""
+    """Write the condition on pulls under which the arm's own evidence against w is within the budget."""
     law, pulls = state.law, float(state.pulls[arm])
     mean = state.totals[arm] / pulls
     lead = budget if mean >= w else budget - pulls * divergence(law, mean, w, w - mean)
@@ -182,14 +183,14 @@ def _write(state: IndexState, arm: int, w: float, budget: float, most_pulls: flo
 
 
 @kernel
-def _write_by_mean(state: IndexState, w: float, a_pull: float) -> float:
-    """Write only that d(mean, w) must stay within ``a_pull``; return the lowest mean for which it does."""
+def _write_by_mean(state: IndexState, w: float, per_pull: float) -> float:
+    """Write the condition d(mean, w) ≤ ``per_pull``; return the lowest mean that satisfies it."""
     proof = state.certificate[0]
     proof.pulls, proof.per_reward, proof.highest = math.inf, 0.0, math.inf
-    below = min(math.sqrt(2.0 * a_pull * variance(state.law, w)), w)
+    below = min(math.sqrt(2.0 * per_pull * variance(state.law, w)), w)
     for _ in range(_MOST_TRIES):
         lowest = max(w - below, 0.0)
-        if lowest < w and divergence(state.law, lowest, w, below) <= a_pull * (1.0 - _ROUNDING):
+        if lowest < w and divergence(state.law, lowest, w, below) <= per_pull * (1.0 - _ROUNDING):
             return lowest
         below *= 0.9
     return w
@@ -197,7 +198,7 @@ def _write_by_mean(state: IndexState, w: float, a_pull: float) -> float:
 
 @kernel
 def _write_by_evidence(state: IndexState, mean: float, w: float, budget: Budget) -> float:
-    """Write the linear condition, with x₀ the mean; return the lowest mean it holds for."""
+    """Write the linear condition with x₀ the mean; return the lowest mean for which it is valid."""
     proof, law, left, lowest = state.certificate[0], state.law, budget.evidence, 0.0
     per_pull, tilt = _price(law, mean, w)
     proof.highest = math.inf
@@ -215,9 +216,10 @@ def _write_by_evidence(state: IndexState, mean: float, w: float, budget: Budget)
 
 @kernel
 def _least_mean(state: IndexState, arm: int, w: float) -> float:
-    """Return the mean down to which the arm's fall changes nothing that rivals are judged by.
+    """Return the mean down to which the arm can fall without a change of the rivals' bounds.
 
-    Its mates' bounds assume that it argues nothing against w; the leader's cluster, that it still leads.
+    The bounds of the other arms of its cluster assume that it has no evidence against w, and the treatment of
+    the leader's cluster assumes that it still leads.
     """
     cluster, width = state.cluster[arm], width_of(state, arm)
     least = 0.0
@@ -226,15 +228,15 @@ def _least_mean(state: IndexState, arm: int, w: float) -> float:
             if state.order[place] != arm:
                 least = max(least, w - distance(state, arm, state.order[place], width))
     if _follows_leader(state, arm):
-        best_mate, best_stranger = -math.inf, -math.inf
+        best_inside, best_outside = -math.inf, -math.inf
         for other in range(state.pulls.size):
             mean = state.totals[other] / state.pulls[other]
             if state.cluster[other] != cluster:
-                best_stranger = max(best_stranger, mean)
+                best_outside = max(best_outside, mean)
             elif other != arm:
-                best_mate = max(best_mate, mean)
-        if best_mate <= best_stranger:
-            # An arm that only ties for the lead has it for its few pulls, which grow.
-            leads = state.totals[arm] / state.pulls[arm] > best_stranger
-            least = max(least, best_stranger * (1.0 + _ROUNDING)) if leads else math.inf
+                best_inside = max(best_inside, mean)
+        if best_inside <= best_outside:
+            # An arm that ties for the lead has it only while its pulls are the fewest.
+            leads = state.totals[arm] / state.pulls[arm] > best_outside
+            least = max(least, best_outside * (1.0 + _ROUNDING)) if leads else math.inf
     return least

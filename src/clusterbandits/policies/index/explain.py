@@ -1,4 +1,4 @@
-"""Why an index is what it is: the arm's own bounds, and which arms of its cluster hold it down."""
+"""Explain an index: the bounds of the arm itself, and the arms of its cluster that keep the index low."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from clusterbandits.families.law import lower, upper
-from clusterbandits.policies.clus_ucb import index, mates_shares
+from clusterbandits.policies.clus_ucb import index, others_shares
 from clusterbandits.policies.explanation import ArmView, Explanation
 from clusterbandits.policies.index.race import follow_leader, leading_width
 from clusterbandits.policies.kl_ucb import threshold
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def explain(state: IndexState, clusters: Clusters, n: int) -> Explanation:
-    """Return the index of every arm in round n and what it is made of."""
+    """Return the index of each arm in round n and the evidence behind it."""
     level = threshold(n, state.a)
     if not state.memory["unpulled"][0]:
         follow_leader(state)
@@ -36,7 +36,7 @@ def _view(state: IndexState, clusters: Clusters, number: int, level: float) -> A
     if state.memory["unpulled"][0]:
         return ArmView(label, cluster, pulls, mean, low, high)
     value = float(index(state, number, level, leading_width(state, number)))
-    mates_shares(state, number, value, leading_width(state, number), level)
+    others_shares(state, number, value, leading_width(state, number), level)
     shares = state.indices.tolist()
     order = sorted(range(len(shares)), key=lambda k: -shares[k])
     opponents: dict[Label, float] = {clusters.arms[k]: shares[k] for k in order if shares[k] > 0}

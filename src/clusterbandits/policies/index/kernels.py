@@ -1,4 +1,4 @@
-"""``select``, ``hold``, ``update`` and ``watch`` of KL-UCB, Clus-UCB and their kin."""
+"""``select``, ``hold``, ``update`` and ``watch`` of KL-UCB, Clus-UCB and their variants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @kernel
 def select(state: IndexState, n: int) -> int:
-    """Return the first arm never pulled, the arm kept until the next refresh, or the largest index."""
+    """Return the first arm without pulls, the arm kept until the next refresh, or the largest index's arm."""
     memory = state.memory[0]
     if memory.unpulled > 0:
         return first_unpulled(state.pulls)
@@ -38,7 +38,7 @@ def select(state: IndexState, n: int) -> int:
 
 @inner_kernel
 def _steer(state: IndexState, arm: int, n: int) -> int:
-    """Return the arm to pull where ``arm`` has the largest index: it itself, or the one that refutes it."""
+    """Return the arm to pull if ``arm`` has the largest index: ``arm`` or one that rules out its cluster."""
     if not state.steers or state.cluster[arm] == state.memory[0].leading or state.pulls.size == 1:
         return arm
     if state.hedge > 0.0:
@@ -52,7 +52,7 @@ def _steer(state: IndexState, arm: int, n: int) -> int:
 
 @kernel
 def hold(state: IndexState, arm: int, n: int, limit: int) -> int:
-    """Return for how many rounds the arm is certain, up to a refresh that might choose another."""
+    """Return the number of rounds for which the arm is certain, up to a refresh that could choose another."""
     memory = state.memory[0]
     if memory.unpulled > 0:
         return 1
@@ -67,7 +67,7 @@ def hold(state: IndexState, arm: int, n: int, limit: int) -> int:
 
 @kernel
 def update(state: IndexState, arm: int, pulls: int, total: float) -> None:
-    """Add to the arm's statistics; lines of its cluster no longer hold, nor a certificate for another arm."""
+    """Update the statistics of the arm; invalidate the lines of its cluster and other certificates."""
     if state.pulls[arm] == 0 and pulls > 0:
         state.memory[0].unpulled -= 1
     state.pulls[arm] += pulls
@@ -79,12 +79,12 @@ def update(state: IndexState, arm: int, pulls: int, total: float) -> None:
 
 @kernel
 def watch(state: IndexState, n: int) -> int:
-    """Look at the widths; where one is widened, nothing that was derived from it stands."""
+    """Check the widths; invalidate all that was derived from a width that is now ignored."""
     if look(state.law, state.pulls, state.totals, state.alarm, n) and state.alarm.widens:
         for c in range(state.alarm.fired.size):
             if state.alarm.fired[c] == n:
                 widen(state, c)
-        # An arm that is kept stays so until the refresh that is due.
+        # A kept arm stays until the next refresh.
         if state.memory[0].until > n:
             state.memory[0].until = n + (state.memory[0].until - n) % state.refresh
         state.memory[0].held = NOBODY
@@ -93,7 +93,7 @@ def watch(state: IndexState, n: int) -> int:
 
 @kernel
 def widen(state: IndexState, c: int) -> None:
-    """Trust a cluster's width no more."""
+    """Ignore the width of a cluster from now on."""
     if state.distances.size == 0:
         state.widths[c] = math.inf
         mark_stale(state, c)

@@ -1,6 +1,7 @@
-"""What KL-UCB, Clus-UCB and their kin share: state, kernels and explanations.
+"""State, kernels and explanations that KL-UCB, Clus-UCB and their variants share.
 
-The formulas are in the files of the policies, which import this one; so this one imports kernels on use.
+The formulas are in the files of the policies, which import this module, so this module imports kernels on
+use.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class IndexPolicy(Policy):
-    """A policy that pulls the arm with the largest index."""
+    """Base class of policies that pull the arm with the largest index."""
 
     saved = KeptChoice()
     has_certificates = True
@@ -30,26 +31,26 @@ class IndexPolicy(Policy):
         Assumption.RISES_WITH_ROUNDS,
         Assumption.REWARDS_NOT_NEGATIVE,
     )
-    #: Whether clusters that one arm can refute are left to that arm.
+    #: Whether to pull the lowest arm alone if that rules out a cluster with the least regret.
     steers: ClassVar[bool] = False
 
     @property
     def kernels(self) -> Kernels:
-        """The compiled functions."""
+        """The compiled functions of the policy."""
         from clusterbandits.policies.index.kernels import KERNELS
 
         return KERNELS
 
     def new_state(self, rng: Generator | None) -> IndexState:
-        """Make a state before the first round."""
+        """Return the state before the first round."""
         del rng
         members, widths = self.groups()
         return fresh_state(self.family.law, members, widths, self.settings, steers=self.steers)
 
     def explain(self) -> Explanation:
-        """Return, for every arm, its index in the next round and what it is made of.
+        """Return the index of each arm in the next round and the evidence behind it.
 
-        Only rewards that were told count. Prints as a table.
+        Outstanding rewards do not count. The explanation prints as a table.
 
         Examples
         --------

@@ -1,9 +1,10 @@
-"""The arm with the largest index, found without solving for indices.
+"""Find the arm with the largest index without solving for all indices.
 
-Every arm carries an upper bound on its index, a tangent to its evidence: F is convex, so one evaluation at
-any q bounds the index for all rounds to come. The arm with the largest bound is tested just above the
-second largest: either the evidence there is still below the threshold and it has won, or the evaluation is a
-Newton step that lowers its bound. Only where two indices are too close to call are they solved for.
+Each arm has an upper bound on its index, a tangent to its evidence: F is convex, so one evaluation at any q
+bounds the index in all later rounds. The evidence of the arm with the largest bound is evaluated just above
+the second largest bound: if it is below the threshold, the arm has the largest index; otherwise the
+evaluation is a Newton step that lowers its bound. Indices are solved for only if two are too close to compare
+by bounds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from clusterbandits.compiled import inner_kernel, kernel
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.policies.arms import APART, NOBODY, leader_of
-from clusterbandits.policies.clus_ucb import against, index, mates_against
+from clusterbandits.policies.clus_ucb import against, index, others_against
 from clusterbandits.policies.index.state import SEVERAL, IndexState
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_TESTS = 30
 _ROUNDING = 1e-14
-#: How far, relative to q, a line reaches where F is not convex.
+#: The length of a line relative to q, if F is not convex.
 _STRETCH = 0.05
 
 
@@ -49,16 +50,16 @@ def choose(state: IndexState, level: float) -> int:
 
 @kernel
 def draw_at(state: IndexState, arm: int, q: float) -> float:
-    """Draw the arm's lines at q; return the evidence against its index being so large."""
+    """Set the arm's lines at q; return the evidence against mean q."""
     own, own_slope = own_evidence(state, arm, q, stretch_at(state, q))
-    mates, slope = mates_against(state, arm, q, width_of(state, arm), stretch_at(state, q))
-    draw_lines(state, arm, q, (own, own_slope), (own + mates, own_slope + slope))
-    return min(own + mates, own / state.hedge) if state.hedge > 0.0 else own + mates
+    others, slope = others_against(state, arm, q, width_of(state, arm), stretch_at(state, q))
+    draw_lines(state, arm, q, (own, own_slope), (own + others, own_slope + slope))
+    return min(own + others, own / state.hedge) if state.hedge > 0.0 else own + others
 
 
 @inner_kernel
 def width_of(state: IndexState, arm: int) -> float:
-    """Return the width that the arm's cluster is judged by at the moment."""
+    """Return the width of the arm's cluster that is in use at the moment."""
     cluster = state.cluster[arm]
     if state.plain_leader and cluster == state.memory[0].leading:
         return math.inf
@@ -73,7 +74,7 @@ def leading_width(state: IndexState, arm: int) -> float:
 
 @inner_kernel
 def margin_at(state: IndexState, arm: int, q: float) -> float:
-    """Return the difference below which two indices near q are not compared but solved for."""
+    """Return the difference below which two indices near q are compared by solving for them."""
     mean = state.totals[arm] / state.pulls[arm]
     return float(APART * state.law.tie * max(abs(q), abs(q - mean)))
 
@@ -98,7 +99,7 @@ def on_line(lines: NDArray[Any], arm: int, line: int, level: float) -> float:
 
 @kernel
 def top_two(lines: NDArray[Any], level: float) -> tuple[int, float]:
-    """Return the arm with the largest bound, and the largest bound of the others."""
+    """Return the arm with the largest bound, and the largest bound of the other arms."""
     top, first, second = 0, -math.inf, -math.inf
     for arm in range(lines.shape[0]):
         q = bound(lines, arm, level)
@@ -111,7 +112,7 @@ def top_two(lines: NDArray[Any], level: float) -> tuple[int, float]:
 
 @inner_kernel
 def stretch_at(state: IndexState, q: float) -> float:
-    """Return how far from q on a line must hold: 0 where F is convex and a tangent holds everywhere."""
+    """Return the length of a line from q on: 0 if F is convex, so that a tangent is a bound everywhere."""
     return 0.0 if state.law.convex else _STRETCH * q
 
 
@@ -119,7 +120,7 @@ def stretch_at(state: IndexState, q: float) -> float:
 def draw_lines(
     state: IndexState, arm: int, q: float, own: tuple[float, float], whole: tuple[float, float]
 ) -> None:
-    """Bound the arm's index by the line through the evidence at q, and its hedge by its own evidence."""
+    """Set the bound on the arm's index from the evidence at q, and on its hedge from its own evidence."""
     _draw_line(state, arm, 0, q, whole[0], whole[1])
     if state.hedge > 0.0:
         _draw_line(state, arm, 1, q, own[0] / state.hedge, own[1] / state.hedge)
@@ -132,17 +133,17 @@ def _draw_line(state: IndexState, arm: int, line: int, q: float, evidence: float
         bound.anchor, bound.evidence, bound.rate = q, evidence, 1.0 / slope
         bound.reach = q + stretch if stretch > 0.0 else math.inf
     else:
-        # Flat: no bound. A wall: the index never comes so far.
+        # A flat line is no bound; infinite evidence means that the index stays below q.
         bound.anchor = q if evidence == math.inf else math.inf
         bound.evidence, bound.rate, bound.reach = 0.0, 0.0, math.inf
 
 
 @kernel
 def solve_for(state: IndexState, arm: int, level: float) -> float:
-    """Return the arm's index and draw its lines there."""
+    """Return the arm's index and set its lines there."""
     q = index(state, arm, level, width_of(state, arm))
     if draw_at(state, arm, q) <= level:
-        # Flat at the index is only the top of the domain: no later index is larger.
+        # A line is flat at the index only at the top of the domain: no later index is larger.
         for line in range(state.lines.shape[1]):
             if state.lines[arm, line].anchor == math.inf:
                 state.lines[arm, line].anchor = q
@@ -151,7 +152,7 @@ def solve_for(state: IndexState, arm: int, level: float) -> float:
 
 @inner_kernel
 def _settle(state: IndexState, level: float) -> int:
-    """Solve for the largest indices, then break ties: fewest pulls, then lowest number."""
+    """Solve for the largest indices; ties go to the fewest pulls, then the lowest number."""
     indices = state.indices
     for arm in range(indices.size):
         indices[arm] = math.nan
@@ -176,7 +177,7 @@ def _settle(state: IndexState, level: float) -> int:
 
 @inner_kernel
 def are_twins(state: IndexState, arm: int, other: int) -> bool:
-    """Tell whether two arms have the same index because all it is made of is the same."""
+    """Return whether two arms must have the same index: same statistics, and same cluster or no widths."""
     if state.distances.size > 0:
         return False
     same = state.pulls[arm] == state.pulls[other] and state.totals[arm] == state.totals[other]
@@ -186,7 +187,7 @@ def are_twins(state: IndexState, arm: int, other: int) -> bool:
 
 @inner_kernel
 def _fewest_pulls_among(state: IndexState, best: float) -> int:
-    """Return the arm that wins the tie of those whose indices are the best one but for rounding."""
+    """Return the arm that wins the tie between arms whose indices differ from the best by rounding only."""
     chosen, within = NOBODY, state.law.tie * abs(best)
     for arm in range(state.indices.size):
         tied = state.indices[arm] == best or state.indices[arm] >= best - within
@@ -197,7 +198,7 @@ def _fewest_pulls_among(state: IndexState, best: float) -> int:
 
 @kernel
 def highest_rival(lines: NDArray[Any], chosen: int, level: float) -> tuple[int, float]:
-    """Return the arm with the largest bound of all but one, and that bound."""
+    """Return the arm other than ``chosen`` with the largest bound, and that bound."""
     rival, highest = NOBODY, -math.inf
     for arm in range(lines.shape[0]):
         q = bound(lines, arm, level)
@@ -208,7 +209,7 @@ def highest_rival(lines: NDArray[Any], chosen: int, level: float) -> tuple[int, 
 
 @kernel
 def follow_leader(state: IndexState) -> None:
-    """Find the cluster of the empirical leader, where the policy treats that one in another way."""
+    """Update the cluster of the empirical leader, if the policy treats that cluster differently."""
     if not (state.plain_leader or state.steers):
         return
     lead_by(state, leader_of(state.pulls, state.totals))
@@ -216,7 +217,7 @@ def follow_leader(state: IndexState) -> None:
 
 @inner_kernel
 def lead_by(state: IndexState, leader: int) -> None:
-    """Let an arm be the empirical leader."""
+    """Set the empirical leader."""
     before, now = state.memory[0].leading, state.cluster[leader]
     if before != now:
         state.memory[0].leading = now
@@ -229,7 +230,7 @@ def lead_by(state: IndexState, leader: int) -> None:
 
 @inner_kernel
 def mark_stale(state: IndexState, cluster: int) -> None:
-    """Remember that a cluster has changed; as long as it is the only one, nobody has to look for it."""
+    """Record that a cluster has changed; if it is the only one, its number is stored too."""
     state.stale[cluster] = True
     if state.memory[0].changed != cluster:
         state.memory[0].changed = cluster if state.memory[0].changed == NOBODY else SEVERAL
@@ -237,7 +238,7 @@ def mark_stale(state: IndexState, cluster: int) -> None:
 
 @kernel
 def renew(state: IndexState, level: float) -> None:
-    """Draw new lines for every cluster that has changed."""
+    """Set new lines for each cluster that has changed."""
     changed = state.memory[0].changed
     state.memory[0].changed = NOBODY
     first, beyond = (changed, changed + 1) if changed >= 0 else (0, state.stale.size)
@@ -255,7 +256,7 @@ def renew(state: IndexState, level: float) -> None:
 
 @inner_kernel
 def _renew_cluster(state: IndexState, cluster: int, q: float) -> None:
-    """Draw the lines of all arms of a cluster at q; what mates argue is added up once for all of them."""
+    """Set the lines of all arms of a cluster at q; the evidence is summed once for all of them."""
     first, beyond = state.start[cluster], state.start[cluster + 1]
     width = width_of(state, state.order[first])
     stretch = stretch_at(state, q)
@@ -276,7 +277,7 @@ def _renew_cluster(state: IndexState, cluster: int, q: float) -> None:
         evidence, steep = own, own_slope
         if shared:
             part, slope = own_evidence(state, arm, q - width, stretch)
-            # The arm's own evidence at q is never less than at q − β: nothing large cancels.
+            # The arm's own evidence at q is at least that at q − β, so there is no cancellation.
             evidence = everyone + (own - part)
             steep += max(everyone_slope - slope - _ROUNDING * everyone_slope, 0.0)
         draw_lines(state, arm, q, (own, own_slope), (evidence, steep))
@@ -284,5 +285,5 @@ def _renew_cluster(state: IndexState, cluster: int, q: float) -> None:
 
 @kernel
 def own_evidence(state: IndexState, arm: int, q: float, stretch: float) -> tuple[float, float]:
-    """Return the evidence of an arm's own rewards against a mean of q, and the least slope that it has."""
+    """Return the evidence of an arm's own rewards against mean q, and its smallest slope."""
     return against(state.law, state.pulls[arm], state.totals[arm] / state.pulls[arm], q, stretch)

@@ -1,4 +1,4 @@
-"""The state of an index policy: statistics, what it knows of clusters, and what it remembers to be fast."""
+"""The state of an index policy: statistics, clusters and widths, and cached bounds."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from clusterbandits.families.law import Law
 
-#: The last choice and until when it is kept; arms never pulled; the leader's cluster; the arm with a
-#: certificate and until when; the cluster whose lines have to be drawn again.
+#: The last choice and the round until which it is kept; the number of arms without pulls; the leader's
+#: cluster; the arm with a certificate and its last round; the cluster whose lines are out of date.
 _MEMORY = np.dtype(
     [(name, np.int64) for name in ("last", "until", "unpulled", "leading", "held", "held_until", "changed")]
 )
@@ -34,36 +34,36 @@ SEVERAL = -2
 
 
 class IndexState(NamedTuple):
-    """Everything KL-UCB, Clus-UCB and their kin know. Only ``pulls`` and ``totals`` decide.
+    """The state of KL-UCB, Clus-UCB and their variants. Choices depend only on ``pulls`` and ``totals``.
 
-    The rest is short-cuts. ``lines``: an upper bound per arm, and a second one for its hedge. ``stale``:
-    clusters whose lines no longer hold. ``certificate``: see ``certificate.py``.
+    All else is cached: ``lines`` has an upper bound per arm and another one for its hedge, ``stale`` marks
+    clusters whose lines are out of date, and ``certificate`` is explained in ``certificate.py``.
     """
 
     law: Law
     a: float
     refresh: int
-    #: Whether the empirical leader's cluster is judged arm by arm, as KL-UCB does.
+    #: Whether the arms of the empirical leader's cluster have KL-UCB indices.
     plain_leader: bool
-    #: Whether clusters that one arm can refute are left to that arm.
+    #: Whether to pull the lowest arm alone if that rules out a cluster with the least regret.
     steers: bool
-    #: κ, the share of the threshold at which every arm also has the index it would have by itself; 0: none.
+    #: κ: each index is at least the KL-UCB index at this share of the threshold; 0 for no hedge.
     hedge: float
     pulls: Ints
     totals: Floats
-    #: The cluster of every arm; the arms of cluster c are order[start[c] : start[c + 1]].
+    #: The cluster of each arm; the arms of cluster c are order[start[c] : start[c + 1]].
     cluster: Ints
     order: Ints
     start: Ints
     widths: Floats
-    #: How far apart two arms can be, where that is not a matter of clusters; else empty.
+    #: The largest distances between pairs of arms; empty if clusters and widths define them.
     distances: Floats
     alarm: Alarm
     lines: NDArray[Any]
     stale: NDArray[np.bool_]
     memory: NDArray[Any]
     certificate: NDArray[Any]
-    #: Room to work in.
+    #: Working memory.
     indices: Floats
 
 
@@ -75,7 +75,7 @@ def fresh_state(
     *,
     steers: bool = False,
 ) -> IndexState:
-    """Return the state before the first round. Types are exact, so that kernels are compiled once."""
+    """Return the state before the first round, with exact types so that kernels are compiled only once."""
     layout = layout_of(members)
     arms, hedge = layout.order.size, float(settings.get("hedge", 0.0))
     lines = records(_LINE, arms, 2 if hedge > 0.0 else 1)
@@ -109,7 +109,7 @@ def fresh_state(
 
 
 def by_distances(state: IndexState, distances: Floats) -> IndexState:
-    """Return the state of a policy that knows how far apart any two arms can be, instead of clusters."""
+    """Return the state of a policy with given distances between pairs of arms instead of clusters."""
     arms = state.pulls.size
     one = layout_of([list(range(arms))])
     return state._replace(

@@ -1,4 +1,4 @@
-"""The grid of cluster means, and the arms that are exceptions from them."""
+"""The grid of cluster means, and the probabilities that arms are exceptions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from clusterbandits.policies.kinship.tables import CENTRE, COLUMNS, NEVER, POINT
 if TYPE_CHECKING:
     from clusterbandits.policies.arms import Floats
 
-#: How many arms of a cluster are expected to be exceptions: where means lie between two ends, and elsewhere,
-#: where an exception may be worth any amount.
+#: The expected number of exceptions in a cluster: if means have a lower and an upper limit, and otherwise, as
+#: the mean of an exception may then be arbitrarily large.
 _EXCEPTIONS, _EXCEPTIONS_WITHOUT_END = 0.12, 0.3
-#: The grid reaches so many standard deviations far on both sides, and is moved so often at most.
+#: The grid: its extent in standard deviations on both sides, and the largest number of moves.
 _REACH, _MOVES, _WIDEST = 4.0, 3, 2.5
-#: How often the middle of the grid is computed, arms so many standard deviations off counting half.
+#: The number of passes that compute the centre of the grid, and the distance, in standard deviations, at
+#: which an arm counts half.
 _PASSES, _OFF = 5, 3.0
-#: The standard deviation of the width's column, as a share of what makes the range of normal draws the width.
+#: The standard deviation in the width's column, relative to that at which the range of normal draws is the
+#: width.
 _NARROWER = 0.6
 _LEAST_WORTH, _MOST_WORTH = 0.2, 1e7
 
 
 @kernel
 def worth(state: Any, c: int, v: int, mean: float) -> float:
-    """Return how many pulls of the cluster mean an arm is known by beforehand, in a column of the grid."""
+    """Return the number of pulls that the prior of an arm is equivalent to, in a column of the grid."""
     if v < WIDTH:
         return pulls_worth(state.law, mean, state.kinship.precisions[v])
     arms = max(state.start[c + 1] - state.start[c], 2)
@@ -41,7 +43,7 @@ def worth(state: Any, c: int, v: int, mean: float) -> float:
 
 @kernel
 def weigh_means(state: Any, c: int, v: int) -> None:
-    """Lay a column's grid of cluster means where they are likely, and weigh them."""
+    """Set a column's grid of cluster means where they are likely, and compute their weights."""
     kin = state.kinship
     centre, deviation = _window(state, c, v)
     sums, step = kin.means[c, v], 2.0 * _REACH * deviation / POINTS
@@ -67,7 +69,7 @@ def weigh_means(state: Any, c: int, v: int) -> None:
 
 @kernel
 def _window(state: Any, c: int, v: int) -> tuple[float, float]:
-    """Return the likely cluster mean on the scale, and its standard deviation; exceptions hardly count."""
+    """Return a robust estimate of the cluster mean on the scale, and its standard deviation."""
     kin = state.kinship
     given = prior_precision(state.law, kin.base) if state.known > 0.0 else 0.0
     centre, weights = _weighted_mean(state, c, v, 0.0, math.inf)
@@ -82,9 +84,9 @@ def _window(state: Any, c: int, v: int) -> tuple[float, float]:
 
 @kernel
 def _weighted_mean(state: Any, c: int, v: int, around: float, off: float) -> tuple[float, float]:
-    """Return the mean of a cluster's observed means on the scale, weighed by precision, and its precision.
+    """Return the precision-weighted mean of the empirical means of a cluster on the scale, and its precision.
 
-    An arm that is ``off`` standard deviations away from ``around`` counts half, and less beyond.
+    An arm at ``off`` standard deviations from ``around`` counts half, and less beyond.
     """
     kin, law, weights, sums = state.kinship, state.law, 0.0, 0.0
     for place in range(state.start[c], state.start[c + 1]):
@@ -103,7 +105,7 @@ def _weighted_mean(state: Any, c: int, v: int, around: float, off: float) -> tup
 
 @kernel
 def _log_weight(state: Any, c: int, v: int, point: int, mean: float) -> float:
-    """Return the log of the weight of a point of the grid; note there which arms are exceptions."""
+    """Return the log weight of a grid point; store the probabilities that arms are exceptions there."""
     kin, law = state.kinship, state.law
     known, rate = worth(state, c, v, mean), exception_rate(state, c)
     weight = log_prior(law, kin.base, mean)
@@ -127,7 +129,7 @@ def exception_rate(state: Any, c: int) -> float:
 
 @inner_kernel
 def log_alone(state: Any, pulls: float, total: float) -> float:
-    """Return the log-likelihood of an arm's rewards if it stands for itself."""
+    """Return the log-likelihood of an arm's rewards if its mean is independent of the cluster."""
     base = state.kinship.base
     return log_evidence(state.law, pulls, total, base[PULLS], base[TOTAL]) if pulls > 0.0 else 0.0
 
@@ -145,7 +147,7 @@ def _with_exception(rate: float, alike: float, alone: float) -> tuple[float, flo
 
 @separate_kernel
 def weigh_exception(state: Any, arm: int) -> None:
-    """Weigh by all rewards of an arm, learned from or not, whether it is an exception."""
+    """Compute from all rewards of an arm the probabilities that it is an exception."""
     kin, law, c = state.kinship, state.law, state.cluster[arm]
     pulls, total, rate = float(state.pulls[arm]), state.totals[arm], exception_rate(state, c)
     alone = log_alone(state, pulls, total)
@@ -159,7 +161,7 @@ def weigh_exception(state: Any, arm: int) -> None:
 
 @kernel
 def draw_cell(stream: Stream, sums: Floats) -> int:
-    """Draw a place by probabilities that are added up."""
+    """Draw an index, given cumulative probabilities."""
     share, place = uniform(stream), 0
     while place < sums.size - 1 and sums[place] <= share:
         place += 1
@@ -168,7 +170,7 @@ def draw_cell(stream: Stream, sums: Floats) -> int:
 
 @kernel
 def draw_cluster_mean(state: Any, stream: Stream, c: int, v: int) -> tuple[float, int]:
-    """Draw a cluster mean from a column of its grid, anywhere in the cell of a point; return both."""
+    """Draw a cluster mean from a column of the grid, uniformly in the cell of a point; return both."""
     kin = state.kinship
     point = draw_cell(stream, kin.means[c, v])
     return mean_at(state.law, kin.first[c, v] + (point + uniform(stream)) * kin.step[c, v]), point

@@ -1,4 +1,4 @@
-"""What ``Kindred`` computes again from time to time: how each cluster is explained, and what all share."""
+"""The part of ``Kindred`` that is computed from time to time: explanations and the common precision."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ from clusterbandits.policies.kinship.tables import (
 if TYPE_CHECKING:
     from clusterbandits.families.law import Law
 
-#: Prior probabilities: that arms are unrelated, for a small cluster and at most, and times its arms for a
-#: larger one, where that costs more; else that they keep within a declared width, there with the precision of
-#: the width; and that a cluster has the precision that all have in common.
+#: Prior probabilities: that arms are unrelated, for a small cluster and at most (it grows with the number of
+#: arms, because ignoring the possibility costs more); otherwise, that they are within a declared width, and
+#: then that they have the precision of the width; and that a cluster has the common precision.
 _UNRELATED, _UNRELATED_OF_MANY, _WITHIN, _OF_WIDTH, _SHARED = 0.2, 0.5, 0.97, 0.5, 0.8
-#: A cluster is learned again when its pulls have grown by this share.
+#: The growth of a cluster's pulls after which its posterior is computed again.
 _GROWTH = 0.03
-#: Up to so many pulls it is weighed at every pull of an arm whether it is an exception.
+#: The number of pulls of an arm up to which each pull updates the probability that it is an exception.
 _FEW_PULLS = 64
-#: Draws that tell how often means keep within a width, given the rewards and beforehand.
+#: The number of draws that estimate how often means are within a width: given the rewards, and a priori.
 _DRAWS, _DRAWS_BEFORE = 32, 4000
 _LEAST_SHARE = 1e-4
 _SEEDS = 1_000_003
-#: Stands for a point of the grid where no rewards count.
+#: Instead of a grid point: a priori, without rewards.
 _BEFOREHAND = -1
-#: Means within a width may be wider by this share of a reward's standard deviation.
+#: The tolerance of widths, as a share of a reward's standard deviation.
 _TOLERANCE = 2e-3
 
 
 @kernel
 def learn(state: Any, arm: int) -> None:
-    """Learn a cluster again if its pulls have grown enough, else whether the arm is an exception."""
+    """Compute the posterior of a cluster if its pulls have grown enough, else only that of the exception."""
     kin, c = state.kinship, state.cluster[arm]
     few = state.pulls[arm] < _FEW_PULLS
-    if kin.told[c] < kin.due[c] and (few or kin.pulls[arm] >= _FEW_PULLS):
+    if kin.observed[c] < kin.due[c] and (few or kin.pulls[arm] >= _FEW_PULLS):
         if few:
             weigh_exception(state, arm)
             kin.lessons[0] += 1.0
@@ -77,18 +77,18 @@ def learn(state: Any, arm: int) -> None:
 
 @separate_kernel
 def learn_all(state: Any) -> None:
-    """Learn all clusters again from the rewards that were learned from last."""
+    """Compute the posteriors of all clusters from the rewards learned from last."""
     _renew_prior(state)
-    for c in range(state.kinship.told.size):
+    for c in range(state.kinship.observed.size):
         learn_cluster(state, c)
     _count_votes(state.kinship)
 
 
 @kernel
 def _renew_prior(state: Any) -> bool:
-    """Let the prior follow the rewards that were learned from; tell whether it has changed."""
+    """Update the prior from the rewards learned from; return whether it has changed."""
     changed = rebase(state)
-    for c in range(state.kinship.told.size):
+    for c in range(state.kinship.observed.size):
         if changed and state.widths[c] < math.inf:
             state.kinship.within_before[c] = _share_within_before(state, c)
     return changed
@@ -96,7 +96,7 @@ def _renew_prior(state: Any) -> bool:
 
 @separate_kernel
 def learn_cluster(state: Any, c: int) -> None:
-    """Learn a cluster again from the rewards that were learned from last."""
+    """Compute the posterior of a cluster from the rewards learned from last."""
     kin, pulls, unrelated = state.kinship, 0.0, 0.0
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
@@ -120,7 +120,7 @@ def learn_cluster(state: Any, c: int) -> None:
 
 @kernel
 def _weigh_new_rewards(state: Any, c: int) -> None:
-    """Weigh which arms with few pulls are exceptions by rewards that were not learned from."""
+    """Update the probabilities that arms with few pulls are exceptions, from their latest rewards."""
     for place in range(state.start[c], state.start[c + 1]):
         arm = state.order[place]
         if state.kinship.pulls[arm] < state.pulls[arm] < _FEW_PULLS:
@@ -129,7 +129,7 @@ def _weigh_new_rewards(state: Any, c: int) -> None:
 
 @kernel
 def _weigh_precisions(kin: Kinship, c: int) -> float:
-    """Add up the probabilities of a cluster's own precisions; return the log-likelihood of any of them."""
+    """Write the cumulative probabilities of a cluster's own precisions; return their total log-likelihood."""
     top, total, prior = NEVER, 0.0, 0.0
     for v in range(PRECISIONS):
         top = max(top, kin.alike[c, v])
@@ -144,7 +144,7 @@ def _weigh_precisions(kin: Kinship, c: int) -> float:
 
 @kernel
 def _share_within(state: Any, c: int, any_precision: float) -> float:
-    """Return the share of draws, given the rewards, in which the arms keep within their width."""
+    """Return the share of posterior draws in which the arms are within their width."""
     kin, stream = state.kinship, state.kinship.counting
     restart(stream, int(kin.due[c]) * _SEEDS + c)
     odds = math.exp(min(kin.alike[c, WIDTH] - any_precision, 700.0)) * _OF_WIDTH / (1.0 - _OF_WIDTH)
@@ -158,7 +158,7 @@ def _share_within(state: Any, c: int, any_precision: float) -> float:
 
 @kernel
 def _share_within_before(state: Any, c: int) -> float:
-    """Return the share of draws, before any reward, in which the arms keep within their width."""
+    """Return the share of prior draws in which the arms are within their width."""
     kin, law, stream = state.kinship, state.law, state.kinship.counting
     restart(stream, c)
     kept = 0
@@ -172,7 +172,7 @@ def _share_within_before(state: Any, c: int) -> float:
 
 @kernel
 def _keeps_within(state: Any, c: int, v: int, mean: float, point: int) -> int:
-    """Draw the arms of a cluster given its mean at a point; return 1 if they keep within the width."""
+    """Draw the means of a cluster given the cluster mean; return 1 if they are within the width."""
     kin, known, rate = state.kinship, worth(state, c, v, mean), exception_rate(state, c)
     counts = 0.0 if point == _BEFOREHAND else 1.0
     least, most = math.inf, -math.inf
@@ -191,13 +191,13 @@ def _keeps_within(state: Any, c: int, v: int, mean: float, point: int) -> int:
 
 @inner_kernel
 def is_within(law: Law, width: float, mean: float, apart: float) -> bool:
-    """Tell whether means that are so far apart keep within the width."""
+    """Return whether means at distance ``apart`` are within the width."""
     return apart <= width + _TOLERANCE * math.sqrt(variance(law, mean))
 
 
 @kernel
 def _weigh_ways(state: Any, c: int, any_precision: float) -> None:
-    """Weigh the three ways to explain a cluster, for every precision that clusters may have in common."""
+    """Compute the weights of the three explanations of a cluster, for each possible common precision."""
     kin, limited = state.kinship, state.widths[c] < math.inf
     top = max(any_precision, kin.unrelated[c], kin.alike[c, WIDTH])
     for v in range(PRECISIONS):
@@ -222,11 +222,11 @@ def _weigh_ways(state: Any, c: int, any_precision: float) -> None:
 
 @kernel
 def _count_votes(kin: Kinship) -> None:
-    """Add up the probabilities of the precision that clusters have in common."""
+    """Write the cumulative probabilities of the common precision."""
     top, total = NEVER, 0.0
     for v in range(PRECISIONS):
         votes = 0.0
-        for c in range(kin.told.size):
+        for c in range(kin.observed.size):
             votes += kin.votes[c, v]
         kin.common[v] = votes
         top = max(top, votes)

@@ -1,4 +1,4 @@
-"""The prior of means and of precisions, which follows the scale of rewards where means have no upper end."""
+"""The priors of means and precisions, which adapt to the scale of rewards if means have no upper limit."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ if TYPE_CHECKING:
     from clusterbandits.families.law import Law
     from clusterbandits.policies.arms import Floats
 
-#: The precision of the prior of means, where none is given and means are not observed to be further apart.
+#: The precision of the prior of means, if none is given, unless empirical means are further apart.
 BASE_PRECISION = 0.5
-#: The least and the largest precision on the grid, where means are not observed to be further apart.
+#: The smallest and the largest precision on the grid, unless empirical means are further apart.
 _LEAST_PRECISION, _LARGEST_PRECISION = 0.5, 512.0
-#: A precision of κ has a prior probability proportional to κ to this power.
+#: The prior probability of precision κ is proportional to κ to this power.
 _FAVOUR = -0.25
-#: Observed means further apart on the scale count as so far apart; the second is for logs, whose priors would
-#: otherwise have no integral to speak of.
+#: The largest spread of empirical means on the scale; the second value is for the log scale, on which a wider
+#: prior could not be normalised in practice.
 _LARGEST_SPREAD, _LARGEST_LOG_SPREAD = 2.0**60, 4.0
-#: The steps of the grid that the prior of means is normalised on, and how far it reaches (in standard
+#: The number of steps of the grid on which the prior of means is normalised, and its extent (in standard
 #: deviations of a prior whose deviation is below 1).
 _STEPS, _FAR = 600, 60.0
 
 
 @kernel
 def rebase(state: Any) -> bool:
-    """Set the precisions, and the prior of means where none is given; tell whether they have changed.
+    """Set the precisions, and the prior of means if none is given; return whether they have changed.
 
-    Between two ends the prior is around the middle, else around the mean of all rewards and as wide as the
-    observed means, both rounded on the scale so that they seldom change.
+    If means have a lower and an upper limit, the prior is centred between them. Otherwise it is centred at
+    the mean of all rewards and as wide as the spread of the empirical means, both rounded so that they seldom
+    change.
     """
     kin, law = state.kinship, state.law
     spread = _spread(law, kin.pulls, kin.totals)
@@ -65,7 +66,7 @@ def prior_of(kin: Kinship, v: int) -> float:
 
 @kernel
 def _lay_precisions(kin: Kinship) -> None:
-    """Lay the grid of precisions, which is geometric."""
+    """Set the geometric grid of precisions."""
     least, total = _LEAST_PRECISION / (kin.base[SPREAD] * kin.base[SPREAD]), 0.0
     step = 2.0 ** (math.log2(_LARGEST_PRECISION / least) / (PRECISIONS - 1))
     for v in range(PRECISIONS):
@@ -78,9 +79,9 @@ def _lay_precisions(kin: Kinship) -> None:
 
 @kernel
 def _spread(law: Law, pulls: Floats, totals: Floats) -> float:
-    """Return the standard deviation of the means of arms on the scale, a power of 2 from 1 on.
+    """Return the standard deviation of the means on the scale, rounded to a power of 2, at least 1.
 
-    It is 1 where means have two ends. The noise of observed means is subtracted.
+    It is 1 if means have a lower and an upper limit. The noise of the empirical means is subtracted.
     """
     if law.highest < math.inf:
         return 1.0
@@ -90,7 +91,7 @@ def _spread(law: Law, pulls: Floats, totals: Floats) -> float:
             mean = totals[arm] / pulls[arm]
             place = link(law, mean)
             arms += 1
-            # The sum of squares about the mean so far, as Welford adds it up.
+            # Welford's algorithm for the sum of squared deviations.
             apart = place - sums / max(arms - 1, 1)
             squares += apart * apart * (arms - 1) / arms
             sums += place
@@ -104,7 +105,7 @@ def _spread(law: Law, pulls: Floats, totals: Floats) -> float:
 
 @kernel
 def _middle(law: Law, pulls: Floats, totals: Floats, spread: float) -> float:
-    """Return where the prior of means has its mean on the scale."""
+    """Return the centre of the prior of means on the scale."""
     if law.highest < math.inf:
         return 0.0
     many, total = 0.0, 0.0

@@ -1,4 +1,4 @@
-"""The tables that ``Kindred`` learns, and what the modules of this package agree on."""
+"""The tables that ``Kindred`` learns, and constants that the modules of this package share."""
 
 from __future__ import annotations
 
@@ -13,71 +13,71 @@ if TYPE_CHECKING:
     from clusterbandits.families.stream import Stream
     from clusterbandits.policies.arms import Floats
 
-#: How many precisions the grid has; the column behind them is the width's.
+#: The number of precisions on the grid; one more column is that of the width.
 PRECISIONS = 11
 WIDTH = PRECISIONS
 COLUMNS = PRECISIONS + 1
-#: How many cluster means a column of the grid has.
+#: The number of cluster means per column of the grid.
 POINTS = 16
-#: Places in ``Kinship.base``.
+#: Indices into ``Kinship.base``.
 PULLS, TOTAL, NORM, CENTRE, SPREAD = range(5)
-#: Places in ``Kinship.ways``: the probability of being unrelated, or that or within the width; of the common
-#: precision where arms are alike; and of the width's precision where they are within the width.
+#: Indices into ``Kinship.ways``: the probability of being unrelated; of being unrelated or within the width;
+#: of the common precision if arms are similar; and of the width's precision if they are within the width.
 UNRELATED_BELOW, WITHIN_BELOW, IN_COMMON, BY_WIDTH = range(4)
 NEVER = -math.inf
 
 
 class Kinship(NamedTuple):
-    """What was learned: [c] of clusters, [v] of columns of the grid."""
+    """The learned tables, indexed by cluster [c] and column of the grid [v]."""
 
-    #: What is known of every mean beforehand: the pulls it is worth, their total, the log of the integral of
-    #: its density on the scale, its mean on the scale, and the spread of observed means, both rounded.
+    #: The prior of a mean: the equivalent number of pulls, their total, the log of the integral of its
+    #: density on the scale, its mean on the scale, and the spread of the empirical means, both rounded.
     base: Floats
-    #: [arm]: the rewards that were learned from.
+    #: [arm]: the rewards learned from.
     pulls: Floats
     totals: Floats
-    #: [c]: the pulls so far, and those at which the cluster is learned anew.
-    told: Floats
+    #: [c]: the pulls so far, and the pulls at which the cluster is due to be learned again.
+    observed: Floats
     due: Floats
-    #: How often any of it was learned.
+    #: The number of times that any table was computed.
     lessons: Floats
-    #: [arm]: the log-likelihood of its rewards if it stands for itself.
+    #: [arm]: the log-likelihood of its rewards if its mean is independent of the cluster.
     alone: Floats
-    #: [v, point, arm]: the probability that an arm is an exception from its cluster.
+    #: [v, point, arm]: the probability that an arm is an exception in its cluster.
     exceptions: Floats
-    #: [c]: the log-likelihood of unrelated arms.
+    #: [c]: the log-likelihood that arms are unrelated.
     unrelated: Floats
-    #: [c, v]: the log-likelihood of arms that are alike, and where its grid of means begins, and its steps.
+    #: [c, v]: the log-likelihood that arms are similar, and the first mean of the grid and its steps.
     alike: Floats
     first: Floats
     step: Floats
-    #: [c, v, point]: the probabilities of the means, added up.
+    #: [c, v, point]: the cumulative probabilities of the means.
     means: Floats
-    #: [c, v]: the probabilities of precisions of the cluster's own, added up.
+    #: [c, v]: the cumulative probabilities of the cluster's own precisions.
     own: Floats
-    #: [c]: how often means keep within the width, given the rewards and beforehand.
+    #: [c]: the share of draws within the width, given the rewards and a priori.
     within: Floats
     within_before: Floats
-    #: [c, v, way]: the probabilities of the ways, for every precision in common.
+    #: [c, v, way]: the probabilities of the explanations, for each common precision.
     ways: Floats
-    #: [c, v]: the log of the cluster's likelihood for every precision in common, and [v] what all say of it.
+    #: [c, v]: the log-likelihood of the cluster for each common precision, and [v] of all clusters together.
     votes: Floats
     common: Floats
-    #: [v]: the precisions, and their prior probabilities, added up.
+    #: [v]: the precisions, and their cumulative prior probabilities.
     precisions: Floats
     favoured: Floats
-    #: The stream from which shares are counted: it starts anew every time.
+    #: The random stream for estimating shares; it is seeded again each time.
     counting: Stream
 
 
 def fresh_kinship(sizes: Sequence[int]) -> Kinship:
-    """Return what is known before the first reward; ``learn_all`` completes it."""
+    """Return the tables before the first reward; ``learn_all`` completes them."""
     clusters, arms = len(sizes), sum(sizes)
     return Kinship(
         base=np.zeros(5),
         pulls=np.zeros(arms),
         totals=np.zeros(arms),
-        told=np.zeros(clusters),
+        observed=np.zeros(clusters),
         due=np.zeros(clusters),
         lessons=np.zeros(1),
         alone=np.zeros(arms),

@@ -1,1 +1,1 @@
-"""Exact draws of the means of a cluster that lie within its width of each other."""
+"""Exact posterior draws of the means of a cluster, restricted to a range of at most its width."""

@@ -1,10 +1,10 @@
-r"""An exact draw of the means of a cluster, given that they lie within its width of each other.
+r"""Draw the means of a cluster exactly from the posterior restricted to a range of at most its width.
 
-The lowest of them, arm j at x, has the joint density  w_j(x) = f_j(x) Π_{k ≠ j} ∫_x^{x+β} f_k.  Its logarithm
-is concave in x for every arm where the divergence is convex, so tangents at the ends of a cell bound it:
-a cell and an arm are drawn by those bounds, x under the two exponentials, and accepted by the ratio; an x
-that is refused becomes the end of two cells. The other arms then follow their own posteriors between x and
-x + β. Everything is kept as logarithms: data may contradict the width.
+That arm j has the lowest mean, at x, has the joint density  w_j(x) = f_j(x) Π_{k ≠ j} ∫_x^{x+β} f_k.  If the
+divergence is convex, its logarithm is concave in x for each arm, so tangents at the ends of a cell bound it.
+A cell and an arm are drawn by these bounds, x is drawn under the two exponentials, and it is accepted with
+the ratio of density and bound; a rejected x splits the cell in two. The other arms are then drawn from their
+own posteriors between x and x + β. All values are logarithms, because the data can contradict the width.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from clusterbandits.policies.arms import Floats
 
 _PLAIN_TRIES = 8
-#: Widths below this share of the means are 0: floats could not tell them.
+#: The relative width below which a width counts as 0, since floats cannot resolve it.
 _RESOLVED = 1e-13
 _FAR = 40.0
 _MOST_STEPS = 60
 
 
 class Beliefs(NamedTuple):
-    """What is known of the arms of cluster c, as pulls and totals, and by its width."""
+    """The posteriors of the arms of cluster c, as pulls and totals, and its width."""
 
     law: Law
     pulls: Floats
@@ -51,7 +51,7 @@ class Beliefs(NamedTuple):
 
 @inner_kernel
 def draw_group(stream: Stream, known: Beliefs, cells: Cells, draws: Floats) -> None:
-    """Draw the means of the arms of a cluster, within its width of each other, into ``draws``."""
+    """Write to ``draws`` means of the arms of a cluster that are within its width of each other."""
     law, group, c = known.law, known.group, known.c
     if _drawn_plainly(stream, known, draws):
         return
@@ -77,7 +77,7 @@ def draw_group(stream: Stream, known: Beliefs, cells: Cells, draws: Floats) -> N
 
 @kernel
 def _drawn_plainly(stream: Stream, known: Beliefs, draws: Floats) -> bool:
-    """Draw all means without regard to the width, a few times; tell whether one draw fits it."""
+    """Try a few draws that ignore the width; return whether one of them is within it."""
     group = known.group
     alone = group.width == math.inf or group.beyond - group.first == 1
     for _ in range(1 if alone else _PLAIN_TRIES):
@@ -104,12 +104,12 @@ def _largest_mode(group: Group, cells: Cells) -> float:
 
 @kernel
 def _draw_pooled(stream: Stream, known: Beliefs, draws: Floats) -> None:
-    """Draw the one mean that all arms share where the width is 0: posteriors multiply."""
+    """Draw the common mean of all arms for a width of 0, from the product of their posteriors."""
     group, pulls, total = known.group, 0.0, 0.0
     for place in range(group.first, group.beyond):
         pulls += known.pulls[group.order[place]]
         total += known.totals[group.order[place]]
-    # Each arm has a prior of its own.
+    # Each arm has its own prior.
     pulls += (group.beyond - group.first - 1) * known.law.prior_weight / known.law.weight
     x = draw_flat(known.law, stream, pulls, total)
     for place in range(group.first, group.beyond):
@@ -118,7 +118,7 @@ def _draw_pooled(stream: Stream, known: Beliefs, draws: Floats) -> None:
 
 @kernel
 def _make_cells(law: Law, group: Group, cells: Cells) -> None:
-    """Lay cells around the values that the lowest mean can have at its most likely, wider further out."""
+    """Set cells around the likely values of the lowest mean; cells further out are wider."""
     least, most = span(cells.force, cells.weight, group)
     left, right = most - group.width, least
     if left > right:
@@ -161,7 +161,7 @@ def _bound_all(law: Law, group: Group, cells: Cells) -> None:
 
 @kernel
 def _keep(group: Group, cells: Cells, c: int, new: bool) -> None:
-    """Keep the cells that were made, or take up those that were kept."""
+    """Store the new cells, or restore the stored ones."""
     if new:
         cells.kept_counts[c] = cells.number[0]
     cells.number[0] = cells.kept_counts[c]
@@ -180,7 +180,7 @@ def _keep(group: Group, cells: Cells, c: int, new: bool) -> None:
 
 @kernel
 def _finest(law: Law, group: Group, cells: Cells, x: float) -> float:
-    """Return the smallest scale on which a posterior changes, at its mode or where it is pinned."""
+    """Return the smallest scale on which a posterior changes, at its mode, also clipped to [x, x + β]."""
     scale = math.inf
     for place in range(group.first, group.beyond):
         arm = group.order[place]
@@ -199,7 +199,7 @@ def _offset(scale: float, i: int) -> float:
 
 @kernel
 def _steps(law: Law, group: Group, cells: Cells, start: float, scale: float) -> int:
-    """Return after how many steps outwards nothing is left of the density, or of the domain."""
+    """Return the number of outward steps after which the density is negligible or the domain ends."""
     least = misfit(law, cells.force, cells.weight, group, start)
     for i in range(1, _MOST_STEPS):
         x = start + _offset(scale, i)

@@ -1,6 +1,6 @@
-"""Bounds on the density of the lowest mean of a cluster, cell by cell, and a draw under them.
+"""Piecewise bounds on the density of the lowest mean of a cluster, and draws by rejection under them.
 
-See ``restricted``: w_j is the density of arm j being the lowest, at x.
+See ``cluster_draw``: w_j(x) is the density of arm j being the lowest, at x.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ if TYPE_CHECKING:
     from clusterbandits.policies.arms import Floats, Ints
     from clusterbandits.policies.width_alarm import Group
 
-#: Cells there can be in all, and those that are made at first.
+#: The largest number of cells, and the largest number of initial cells.
 MOST_CELLS, MOST_MADE = 600, 200
-#: Places in ``Cells.sides``.
+#: Indices into ``Cells.sides``.
 VALUE, SLOPE, END_VALUE, END_SLOPE = range(4)
-#: Refusals after which a draw is taken as it is: cells bound poorly where the divergence is not convex, and
-#: where data contradict a width by millions of standard deviations, rounding decides which draw is accepted.
+#: The number of rejections after which a draw is accepted: bounds are poor if the divergence is not convex,
+#: and if data contradict a width by millions of standard deviations, acceptance depends on rounding.
 _MOST_REFUSALS = 300
 
 
 class Cells(NamedTuple):
-    """The cells of one cluster, to work with, and what is kept of every cluster until it changes.
+    """The cells of one cluster in working memory, and the stored initial cells of each cluster.
 
-    Halved cells are not kept: a draw depends on what is known and on chance, not on draws before it.
+    Split cells are not stored, so that a draw depends only on posteriors and the random stream, not on
+    earlier draws.
     """
 
-    #: How many cells there are, and where they begin and end.
+    #: The number of cells, and their ends.
     number: Ints
     edges: Floats
-    #: [arm of the cluster, cell]: the log of w_j and its slope where the cell begins, and where it ends.
+    #: [arm of the cluster, cell]: the log of w_j and its slope at both ends of the cell.
     sides: Floats
-    #: The same for every cluster as they were made; 0 cells: they have to be made.
+    #: The same for the initial cells of each cluster; 0 cells if they have to be computed.
     kept_counts: Ints
     kept_edges: Floats
     kept_sides: Floats
-    #: t and t · mode of every arm's posterior exp(−t d(mode, u)).
+    #: t and t · mode of each arm's posterior exp(−t d(mode, u)).
     force: Floats
     weight: Floats
     #: At one x: the log of ∫_x^{x+β} f_k and its slope.
@@ -55,7 +56,7 @@ class Cells(NamedTuple):
 
 
 def fresh_cells(clusters: int, arms: int, largest: int) -> Cells:
-    """Return cells that have to be made, for clusters of so many arms at most."""
+    """Return empty cells, for clusters of at most ``largest`` arms."""
     return Cells(
         number=np.zeros(1, dtype=np.int64),
         edges=np.zeros(MOST_CELLS + 1),
@@ -78,13 +79,13 @@ def density_of(law: Law, cells: Cells, arm: int) -> Density:
 
 @inner_kernel
 def top_of(law: Law, x: float) -> float:
-    """Return x, or the end of the domain before it."""
+    """Return x, or the upper end of the domain if x is beyond it."""
     return min(x, law.highest)
 
 
 @kernel
 def evaluate(law: Law, group: Group, cells: Cells, x: float) -> None:
-    """Write the log of every posterior's mass from x to x + β, and its slope in x."""
+    """Write the log of each posterior's mass from x to x + β, and its slope in x."""
     top = top_of(law, x + group.width)
     for place in range(group.first, group.beyond):
         arm = group.order[place]
@@ -98,7 +99,7 @@ def evaluate(law: Law, group: Group, cells: Cells, x: float) -> None:
 
 @kernel
 def _density(law: Law, group: Group, cells: Cells, arm: int, x: float) -> float:
-    """Return log w_j(x); ``evaluate`` goes before."""
+    """Return log w_j(x); ``evaluate`` must be called first."""
     value = log_density(density_of(law, cells, arm), x)
     for place in range(group.first, group.beyond):
         if group.order[place] != arm:
@@ -108,10 +109,10 @@ def _density(law: Law, group: Group, cells: Cells, arm: int, x: float) -> float:
 
 @kernel
 def write_side(law: Law, group: Group, cells: Cells, cell: int, side: int) -> None:
-    """Write log w_j and its slope where a cell begins or ends, for every arm; ``evaluate`` goes before.
+    """Write log w_j and its slope at one end of a cell, for each arm; ``evaluate`` must be called first.
 
-    Where w_j is 0 the slope is NaN, and the tangent at the other end of the cell bounds all of it.
-    Where the divergence is not convex there are no tangents: the value bounds the whole cell, with slope 0.
+    If w_j is 0, the slope is NaN, and the tangent at the other end bounds the whole cell. If the divergence
+    is not convex, there are no tangents: the value with slope 0 bounds the whole cell.
     """
     low, high = cells.edges[cell], cells.edges[cell + 1]
     x = low if side == VALUE else high
@@ -141,7 +142,7 @@ def write_side(law: Law, group: Group, cells: Cells, cell: int, side: int) -> No
 
 @kernel
 def _meeting(cells: Cells, place: int, cell: int) -> float:
-    """Return where the tangents at the two ends of a cell meet."""
+    """Return the point at which the tangents at the two ends of a cell meet."""
     low, high, side = cells.edges[cell], cells.edges[cell + 1], cells.sides[place, cell]
     if math.isnan(side[SLOPE]):
         return float(low)
@@ -177,7 +178,7 @@ def _draw_under(stream: Stream, steep: float, length: float) -> float:
 
 @inner_kernel
 def draw_lowest(law: Law, stream: Stream, group: Group, cells: Cells) -> tuple[int, float]:
-    """Draw which arm is the lowest, and its mean."""
+    """Draw the arm with the lowest mean, and this mean."""
     refused = 0
     while True:
         place, cell, part = _draw_piece(stream, group, cells)
@@ -203,7 +204,7 @@ def draw_lowest(law: Law, stream: Stream, group: Group, cells: Cells) -> tuple[i
 
 @kernel
 def _draw_piece(stream: Stream, group: Group, cells: Cells) -> tuple[int, int, int]:
-    """Draw an arm (its place in the cluster), a cell and one of its tangents, by the areas under them."""
+    """Draw an arm (its index in the cluster), a cell and one of its tangents, by the areas under them."""
     pieces, many = 2 * cells.number[0], group.beyond - group.first
     top, total = -math.inf, 0.0
     for i in range(many * pieces):
@@ -231,7 +232,7 @@ def _piece(cells: Cells, place: int, piece: int) -> float:
 
 @inner_kernel
 def _split(law: Law, group: Group, cells: Cells, cell: int, x: float) -> None:
-    """Make two cells of one; ``evaluate`` at x goes before."""
+    """Split a cell at x; ``evaluate`` at x must be called first."""
     count = cells.number[0]
     for i in range(count, cell, -1):
         cells.edges[i + 1] = cells.edges[i]

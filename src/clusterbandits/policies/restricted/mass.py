@@ -1,10 +1,10 @@
-"""A posterior between two means: how much of it lies there, and a draw from that part.
+"""A posterior restricted to an interval: its mass, and draws from it.
 
-Densities are exp(−t d(mode, u)), unimodal, and need no normalisation. Mass is summed outwards from the
-highest point in panels that the density's own scale sets, so that the far tails, where a width contradicts
-the data, are as accurate as the middle. Means of a scale family can lie hundreds of powers of ten apart: they
-are measured by v = log(u/base), in which the density u exp(−t d(mode, u)) is log-concave. All others, and
-means of a scale family that are close together, are measured by v = u; their base is 0.
+Densities are exp(−t d(mode, u)), unimodal and not normalised. The mass is integrated outwards from the mode
+in panels whose size follows the scale of the density, so the far tails, which matter if the data contradict a
+width, are as accurate as the centre. Means of a scale family can differ by hundreds of powers of ten: their
+variable is v = log(u/base), in which the density u exp(−t d(mode, u)) is log-concave. For all other means,
+and for means of a scale family that are close together, the variable is v = u, with base 0.
 """
 
 from __future__ import annotations
@@ -23,24 +23,23 @@ from clusterbandits.families.stream import Stream, uniform
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _FIRST_PANEL, _GROWTH = 2.5, 1.5
 _MOST_PANELS = 400
-#: How much closer to an end one panel may reach, the power from which on that does not matter, and how far
-#: from whole a power may be by rounding.
+#: The largest ratio of a panel's distances from an end, the power from which on this limit is not needed, and
+#: the rounding error of an integer power.
 _GRADE, _SMOOTH, _WHOLE = 3.0, 40.0, 1e-9
-#: What is left out of a mass, relative to it, and of a draw's envelope, as a logarithm.
+#: The relative size of the neglected mass, and the log of the neglected part of a draw's envelope.
 _NEGLIGIBLE, _FAR = 1e-11, -40.0
-#: The finest step, relative to where it starts, for floats, and to the whole, for the number of panels.
+#: The smallest step, relative to its start (because of rounding) and to the interval (to limit the panels).
 _FINEST, _SHORTEST = 1e-15, 1e-60
 _SMALLEST = 1e-300
-#: Means of a scale family less than this factor apart are close together; steps between others are no wider
-#: in v.
+#: The factor below which means of a scale family are close together; the largest step in v of all others.
 _CLOSE, _WIDEST = 2.0, 0.5
-#: A draw that was refused so often has nowhere to go but the highest point, to all digits of a float.
+#: The number of rejections after which a draw is the mode: the density is then concentrated on one float.
 _MOST_REFUSALS = 1000
 
 
 @kernel
 def scale_at(of: Density, u: float) -> float:
-    """Return how far from u the density falls by a factor of about e."""
+    """Return the distance from u over which the density falls by a factor of about e."""
     steep = of.force * abs(slope(of.law, of.mode, u))
     spread = variance(of.law, u)
     bend = math.sqrt(of.force / spread) if spread > 0.0 else 0.0
@@ -48,7 +47,7 @@ def scale_at(of: Density, u: float) -> float:
 
 
 class Part(NamedTuple):
-    """The part of a posterior between two values of v, and the base they are measured from."""
+    """A posterior between two values of v, and the base of v."""
 
     of: Density
     base: float
@@ -71,7 +70,7 @@ def _mean_at(part: Part, v: float) -> float:
 
 @inner_kernel
 def _log_height(part: Part, v: float) -> float:
-    """Return the log of the density in v."""
+    """Return the log of the density of v."""
     if part.base > 0.0:
         return log_density(part.of, part.base * math.exp(v)) + v + math.log(part.base)
     return log_density(part.of, v)
@@ -79,7 +78,7 @@ def _log_height(part: Part, v: float) -> float:
 
 @inner_kernel
 def _highest(part: Part) -> float:
-    """Return the v of the highest density."""
+    """Return the v with the largest density."""
     top = part.of.mode
     if part.base > 0.0:
         force = part.of.force * part.of.law.weight
@@ -89,11 +88,11 @@ def _highest(part: Part) -> float:
 
 @kernel
 def _scale(part: Part, v: float) -> float:
-    """Return how far from v the density falls by a factor of about e, or the finest step there is."""
+    """Return the distance from v over which the density falls by about e, or the smallest step."""
     if part.base > 0.0:
         force = part.of.force * part.of.law.weight
         bend = force * part.of.mode / part.base * math.exp(-v)
-        # Below its highest point the density falls as exp(−e^−v): never on a scale of more than 1.
+        # Below its mode the density falls like exp(−e^−v), so the scale is at most 1.
         scale = min(1.0 / (abs(bend - force + 1.0) + math.sqrt(bend) + _SMALLEST), _WIDEST)
     else:
         scale = scale_at(part.of, v)
@@ -118,10 +117,10 @@ def log_mass(of: Density, low: float, high: float) -> float:
 
 @kernel
 def _is_rough(of: Density) -> tuple[bool, bool]:
-    """Tell whether the density is no polynomial near the ends: panels must then shrink towards them.
+    """Return for both ends whether the density is not smooth there, so that panels must shrink towards them.
 
-    Where the variance vanishes at an end of the domain, the density is a power of the distance from it. Where
-    it is not log-concave besides, it has a pole beyond that end.
+    If the variance vanishes at an end of the domain, the density is a power of the distance from it. If it is
+    also not log-concave, it has a pole beyond that end.
     """
     total = of.force * ((of.mode - of.law.lowest) / unit(of.law))
     at_low = variance(of.law, of.law.lowest) == 0.0
@@ -137,7 +136,7 @@ def _is_fraction(power: float) -> bool:
 
 @kernel
 def _outwards(part: Part, start: float, end: float, step: float, top: float) -> float:
-    """Return ∫ exp(log density − top), never negative, from start towards end, step by growing step."""
+    """Return ∫ exp(log density − top) from start towards end, in growing steps; it is not negative."""
     mass, u = 0.0, start
     low, high = part.of.law.lowest, part.of.law.highest
     rough_at_low, rough_at_high = _is_rough(part.of)
@@ -163,7 +162,7 @@ def _outwards(part: Part, start: float, end: float, step: float, top: float) -> 
 
 @separate_kernel
 def draw_between(of: Density, stream: Stream, low: float, high: float) -> float:
-    """Draw from the part of the posterior between low and high, by rejection under a staircase."""
+    """Draw from the posterior between low and high by rejection under a step function."""
     if not high > low:
         return low
     part = _part(of, low, high)
@@ -189,7 +188,7 @@ def draw_between(of: Density, stream: Stream, low: float, high: float) -> float:
 def _stairs(
     part: Part, start: float, end: float, scale: float, top: float, wanted: float
 ) -> tuple[float, float, float]:
-    """Return the area under the staircase from start to end, and the step where it passes ``wanted``."""
+    """Return the area under the step function, and the step at which it exceeds ``wanted``."""
     area, near, far, offset = 0.0, start, start, 0.5 * scale
     for _ in range(_MOST_PANELS):
         if far == end or area >= wanted:
