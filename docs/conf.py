@@ -43,6 +43,7 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = "_build/.jupyter_cache"
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_merge_streams = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -40,7 +40,7 @@ def test_a_family_is_public_and_documented(kind: type[Family]) -> None:
     fields = ",".join(f"{field.name}=[A-Z]" for field in dataclasses.fields(kind))
     option: Any = FamilyOption
     assert re.search(kind.name + (rf"\[:{fields}\]" if fields else ""), option.__metadata__[0].help)
-    for document in ("README.md", "docs/explanation/mathematics.md"):
+    for document in ("docs/reference/families.md",):
         words = " ".join((ROOT / document).read_text().lower().split())
         assert kind.name.replace("-", " ") in words, document
     assert any(isinstance(family, kind) for family in exact.FAMILIES)
