@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -464,3 +467,55 @@ def test_sqlite_writers_wait_for_each_other_and_no_longer_than_allowed(
         begin_sqlite_turn(second)
         second.exec_driver_sql("COMMIT")
     database.dispose()
+
+
+_COUNTING = """
+import gc, sys
+from numba.core.dispatcher import Dispatcher
+from tests.service.test_engine import PLAN, decide, engine_on, reward
+from clusterbandits.service.database import Database
+from clusterbandits.service.keys import ANYBODY
+from clusterbandits.service.operations import Create, Read, Change, warm_up
+from clusterbandits.service.plan import read_plan
+from clusterbandits.service.views import explain, history
+
+
+def compiled():
+    kernels = [one for one in gc.get_objects() if isinstance(one, Dispatcher)]
+    return {one.py_func.__qualname__: len(one.overloads) for one in kernels}
+
+
+settings = {**PLAN, "policy": sys.argv[2], "combine": "last", "explore": 0.3}
+warm_up(read_plan(settings))
+before = compiled()
+database = Database(sys.argv[1])
+database.upgrade()
+engine = engine_on(database)
+engine.perform([Create(settings, ANYBODY)])
+decided = decide(engine, count=30)
+for number, one in enumerate(decided[:20]):
+    reward(engine, one["id"], float(number % 3 == 0))
+reward(engine, decided[0]["id"], 0.0, "again")
+for change, body in (
+    ("arm retired", {"arm": "a"}), ("arm added", {"arm": "g", "group": "red"}), ("arm restored", {"arm": "a"})
+):
+    engine.perform([Change("ads", change, body, ANYBODY)])
+    decide(engine, available=["b", "d"])
+one = engine.experiments["ads"]
+one.policy.cancel(decided[25]["arm"])
+explain(one), history(one)
+engine.close()
+other = engine_on(database)
+decide(other)
+print([name for name, count in compiled().items() if count > before.get(name, 0)])
+other.close()
+"""
+
+
+@pytest.mark.parametrize("policy", ["auto", "clus-ucb", "thompson"])
+def test_requests_need_no_kernel_that_was_not_compiled_before(
+    new_database: Callable[[str], str], policy: str
+) -> None:
+    command = [sys.executable, "-c", _COUNTING, new_database("sqlite"), policy]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr

@@ -41,6 +41,7 @@ from clusterbandits.service.operations import (
     Reward,
     Rewards,
     experiment_called,
+    warm_up,
 )
 from clusterbandits.service.plan import read_plan
 from clusterbandits.service.recent import Record
@@ -135,7 +136,7 @@ async def reward(id: _Id, body: NewReward, request: Request) -> Response:  # noq
 async def create_experiment(body: NewExperiment, request: Request) -> Response:
     """Create an experiment. Repeating the same request is a success (200)."""
     caller = _caller(request, "admin", body.name)
-    await run_in_threadpool(lambda: read_plan(body.model_dump()).warm_up())
+    await run_in_threadpool(lambda: warm_up(read_plan(body.model_dump())))
     new, state = await _submit(request, Create(body.model_dump(), caller))
     return _json(state, 201 if new else 200)
 
@@ -161,7 +162,7 @@ async def change_experiment(name: _Name, body: ExperimentChange, request: Reques
     caller = _caller(request, "admin", name)
     settings = body.model_dump(exclude_unset=True)
     one = await _submit(request, Read(lambda engine: experiment_called(engine, name)))
-    await run_in_threadpool(lambda: one.plan.changed(settings).warm_up())
+    await run_in_threadpool(lambda: warm_up(one.plan.changed(settings)))
     return _json(await _submit(request, Change(name, "changed", {"settings": settings}, caller)))
 
 

@@ -18,7 +18,7 @@ from clusterbandits.service import log, snapshots
 from clusterbandits.service.database import translated
 from clusterbandits.service.experiment import Experiment
 from clusterbandits.service.log import Event
-from clusterbandits.service.operations import Write
+from clusterbandits.service.operations import Write, warm_up
 from clusterbandits.service.recent import Recent
 from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.schema import Kind
@@ -90,6 +90,8 @@ class Engine:
         self._keys_read = self._swept_at = -1e9
         self.saver = snapshots.Saver()
         self._lost = False
+        #: Policies and reward families that were compiled.
+        self._compiled: set[tuple[str, str]] = set()
         self.forget()
 
     def forget(self) -> None:
@@ -240,11 +242,19 @@ class Engine:
                     one.apply(event)
                     self.saver.count(one.number)
                 self.take_up(one)
+        self._compile()
         self.seq, self.loaded = until, True
         if self._lost:
             _logger.info("the database is available again")
         self._lost = False
         self.ring.refresh(connection)
+
+    def _compile(self) -> None:
+        """Compile what the loaded experiments need, before the service is ready."""
+        kinds = {(one.plan.policy, one.plan.family): one.plan for one in self.by_number.values()}
+        for kind in kinds.keys() - self._compiled:
+            warm_up(kinds[kind])
+            self._compiled.add(kind)
 
     def _follow(self, connection: Connection) -> None:
         """Read and apply what other workers have added."""

@@ -8,21 +8,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from clusterbandits.errors import ClusterBanditsError
-from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, Asked, created_body
-from clusterbandits.service.log import new_token, read_id
+from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, Asked, Experiment, created_body
+from clusterbandits.service.log import Event, new_token, read_id
 from clusterbandits.service.plan import CHANGEABLE, MOST_ARMS, check_label, read_plan
 from clusterbandits.service.refusals import RefusedError
 from clusterbandits.service.schema import Kind
-from clusterbandits.service.views import describe
+from clusterbandits.service.views import describe, explain
 from clusterbandits.validate import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from clusterbandits.service.engine import Batch, Engine
-    from clusterbandits.service.experiment import Experiment
     from clusterbandits.service.keys import Caller
-    from clusterbandits.service.log import Event
+    from clusterbandits.service.plan import Plan
     from clusterbandits.service.recent import Record
 
 MOST_EXPERIMENTS = 1_000
@@ -74,6 +73,27 @@ class Read(Write):
     def run(self, batch: Batch) -> Any:
         """Return what the view sees."""
         return self.view(batch.engine)
+
+
+def warm_up(plan: Plan) -> None:
+    """Compile what requests to an experiment need, on a copy that is then dropped.
+
+    This may take a minute on a new machine. While the thread that performs requests compiles, clients wait.
+    """
+    one = Experiment(Event(1, 1, int(Kind.CREATED), 0.0, body=created_body(plan, "")))
+    policy = one.policy
+    first, second = policy.ask(2)
+    low, high = max(policy.family.low, -1.0), min(policy.family.high, 1.0)
+    reward = policy.family.total((low + high) / 2 if low < high else low + 1.0, 1, 0)
+    policy.tell(first, reward)
+    policy.correct(first, 0.0)
+    policy.cancel(second)
+    policy.expect(second)
+    policy.ask()
+    policy.ask(available=one.arms[: len(one.arms) // 2 + 1])
+    describe(one)
+    explain(one)
+    one.to_dict()
 
 
 def experiment_called(engine: Engine, name: str) -> Experiment:

@@ -18,7 +18,6 @@ from clusterbandits.wording import is_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterbandits.families import Family
 
 #: How several rewards of one decision combine.
 COMBINE = ("first", "last", "sum")
@@ -74,16 +73,6 @@ class Plan:
             order = [by_group[str(name)] for name in clusters.names]
             known = Clusters.from_labels(labels, order, arms=clusters.arms)
         return policy(self.policy, known, family=self.family, **self.settings)
-
-    def warm_up(self) -> None:
-        """Compile what the policy needs, which may take a minute on a new machine; nobody else must wait."""
-        made = self.begin_policy()
-        (first, *_), arms = made.ask(2), made.clusters.arms
-        made.tell(first, made.family.total(_some_mean(made.family), 1, 0))
-        made.ask()
-        made.ask(available=arms[: len(arms) // 2 + 1])
-        made.alarms()
-        made.to_json()
 
     def changed(self, changes: Mapping[str, Any]) -> Plan:
         """Return the plan with other settings; a new policy begins with default settings of its own."""
@@ -152,12 +141,6 @@ def _history(given: Mapping[str, Any]) -> dict[str, list[float]]:
         if not pulls and total:
             raise invalid("history", "experiment", "a total of 0 for an arm without pulls", total)
     return found
-
-
-def _some_mean(family: Family) -> float:
-    """Return a mean that rewards of a family can have."""
-    low, high = max(family.low, -1.0), min(family.high, 1.0)
-    return (low + high) / 2 if low < high else family.low + 1.0
 
 
 def check_label(label: object) -> str:
