@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from clusterbandits.studies.replay_result import ReplayResult as ReplayResult
     from clusterbandits.studies.run_study import run_study as run_study
     from clusterbandits.studies.study_report import StudyReport as StudyReport
+    from clusterbandits.studies.table_file import TableFile as TableFile
 
 _HOMES = {
     "bounds": ("RegretBound", "regret_bound"),
@@ -91,6 +92,7 @@ _HOMES = {
     "studies.replay_result": ("ReplayResult",),
     "studies.run_study": ("run_study",),
     "studies.study_report": ("StudyReport",),
+    "studies.table_file": ("TableFile",),
 }
 #: Packages with a registry: one line there exports a family or a policy.
 _OPEN = ("families", "policies")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "plot": ("matplotlib",),
     "tables": ("pandas", "pyarrow", "scipy"),
+    "excel": ("openpyxl",),
     "serve": (
         "alembic",
         "fastapi",

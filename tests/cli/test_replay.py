@@ -106,14 +106,14 @@ def test_bad_options_get_one_sentence(
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        (b"", "an empty file"),
+        (b"", "The file is empty"),
         (b"time,arm\n1,a\n", "'reward'"),
-        (b"time,arm,reward\n1,a,1\n2,b\n", "3 cells in every row"),
-        (b"time,arm,reward\n1,a,1\n2,b,x\n", "'x' in row 2"),
-        (b"time,arm,reward\n2,a,1\n1,b,0\n", "never go backwards"),
-        (b"time,arm,reward\n1,\xff,1\n2,b,0\n", "UTF-8"),
+        (b"time,arm,reward\n1,a,1\n2,b\n", "every row must have 3 cells"),
+        (b"time,arm,reward\n1,a,1\n2,b,x\n", "Row 2 (line 3) has 'x'"),
+        (b"time,arm,reward\n2,a,1\n1,b,0\n", "must never decrease"),
+        (b"time,arm,reward\n1,\x81,1\n2,b,0\n", "UTF-8"),
         (b"time,arm,reward\n1,a,1\n2,b,0\n", "usable rows"),
-        (b"\xff\xfet\x00", "UTF-8"),
+        (b"\xff\xfe\0\0t", "UTF-8"),
     ],
 )
 def test_malformed_logs_get_one_sentence(

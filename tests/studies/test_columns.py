@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from clusterbandits import InvalidInputError, UnreadableFileError
-from clusterbandits.studies import columns
+from clusterbandits.studies import stored_tables
 from clusterbandits.studies.columns import Column, Source
 
 WANTED = [Column("arm", "text"), Column("trials", "number", also=("pulls",)), Column("note", "text", False)]
@@ -83,7 +83,7 @@ def test_names_are_kept_whatever_they_look_like(tmp_path: Path) -> None:
 
 
 def test_rows_are_counted_through_all_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "_BLOCK", 256)
+    monkeypatch.setattr(stored_tables, "BLOCK", 256)
     file = tmp_path / "table.csv"
     lines = [f"arm {k},{k}" for k in range(500)]
     file.write_text("\n".join(["arm,trials", *lines]))
@@ -93,57 +93,64 @@ def test_rows_are_counted_through_all_batches(tmp_path: Path, monkeypatch: pytes
     assert [first for first, _ in firsts] == np.cumsum([1, *(size for _, size in firsts[:-1])]).tolist()
     assert [batch.first for batch in source] == [first for first, _ in firsts]  # as often as needed
     file.write_text("\n".join(["arm,trials", *lines[:432], "x,?", *lines]))
-    with pytest.raises(UnreadableFileError, match=r"Got '\?' in row 433 instead"):
+    with pytest.raises(UnreadableFileError, match=r"Row 433 \(line 434\) has '\?'"):
         read(file)
 
 
 @pytest.mark.parametrize(
-    ("table", "sentence"),
+    ("table", "parts"),
     [
-        ({"arm": ["a"]}, "have the column 'trials'. Got 'arm' instead."),
-        ({}, "have the columns 'arm', 'trials'. Got none instead."),
-        ({"arm": ["a"], "trials": [3], "pulls": [4]}, "have one column 'trials'. Got 'trials' and 'pulls'"),
-        ({"arm": ["a"], "trials": ["1_000"]}, "a number in its column 'trials'. Got '1_000' in row 1"),
-        ({"arm": ["a", "b"], "trials": [1, [2]]}, "a number in its column 'trials'"),
-        ({"arm": ["a", None], "trials": [1, 2]}, "a text in its column 'arm'. Got '' in row 2"),
-        ({"arm": [["a"]], "trials": [1]}, "a text in its column 'arm'. Got ['a'] in row 1"),
-        ({"arm": ["a"], "trials": [10**400]}, "a number in its column 'trials'"),
-        ({"arm": ["a"], "trials": [1, 2]}, "Column 1 named trials expected length 1"),
-        ({"arm": "a", "trials": 3}, "columns by name"),
-        ([("a", 3)], "columns by name. Got [('a', 3)] instead"),
-        (b"table.csv", "columns by name. Got b'table.csv' instead"),
-        ({"arm": ["\ud800"], "trials": [1]}, "columns by name"),
+        ({"arm": ["a"]}, ["a column 'trials'", "columns={'trials': 'NAME'}", "The columns are: arm."]),
+        ({}, ["a column 'arm'", "It has no columns"]),
+        (
+            {"arm": ["a"], "trials": [3], "Pulls": [4]},
+            ["'trials' and 'Pulls'", "columns={'trials': 'trials'}"],
+        ),
+        (
+            {"arm": ["a"], "trials": ["1_000"]},
+            ["column 'trials' must hold plain numbers", "Row 1 has '1_000'"],
+        ),
+        ({"arm": ["a", "b"], "trials": [1, [2]]}, ["column 'trials' must hold plain numbers"]),
+        ({"arm": ["a", None], "trials": [1, 2]}, ["column 'arm' must hold text", "Row 2 has an empty cell"]),
+        ({"arm": [["a"]], "trials": [1]}, ["column 'arm' must hold text", "Row 1 has ['a']"]),
+        ({"arm": ["a"], "trials": [10**400]}, ["column 'trials' must hold plain numbers"]),
+        ({"arm": ["a"], "trials": [1, 2]}, ["Column 1 named trials expected length 1"]),
+        ({"arm": "a", "trials": 3}, ["columns by name"]),
+        ([("a", 3)], ["columns by name", "It is [('a', 3)]"]),
+        (b"table.csv", ["columns by name", "It is b'table.csv'"]),
+        ({"arm": ["\ud800"], "trials": [1]}, ["columns by name"]),
     ],
 )
-def test_what_is_wrong_in_memory(table: object, sentence: str) -> None:
+def test_what_is_wrong_in_memory(table: object, parts: list[str]) -> None:
     with pytest.raises(InvalidInputError) as error:
         read(table)
-    assert str(error.value).startswith("The 'table' parameter of advise must ")
-    assert sentence in str(error.value)
+    assert str(error.value).startswith("Table given to advise: ")
+    for part in parts:
+        assert part in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "begin with a row that names its columns. Got an empty file"),
-        (b"  \n ", "Got an empty file"),
-        (b"\narm,trials\na,3\n", "Got an empty row"),
-        (b"arm,trials", "have at least one row. Got none"),
-        (b"arm,trials\na,3,9\n", "have 2 cells in every row. Got 3 in row 1"),
-        (b'arm,trials\n"a,3\n', "Got 1 in row 1"),
-        (b"arm,trials\na,0x10\n", "Got '0x10' in row 1"),
-        (b"arm,trials\na,1_0\n", "Got '1_0' in row 1"),
-        (b'arm,trials\na,"1,000"\n', "Got '1,000' in row 1"),
-        (b"arm,trials\na,\n", "Got '' in row 1"),
+        (b"", "the first row must name the columns. The file is empty"),
+        (b"  \n ", "The file is empty"),
+        (b"\narm,trials\na,3\n", "It is empty"),
+        (b"arm,trials", "at least one row"),
+        (b"arm,trials\na,3,9\n", "every row must have 2 cells. Row 1 (line 2) has 3"),
+        (b'arm,trials\n"a,3\n', "Row 1 (line 2) has 1"),
+        (b"arm,trials\na,0x10\n", "Row 1 (line 2) has '0x10'"),
+        (b"arm,trials\na,1_0\n", "Row 1 (line 2) has '1_0'"),
+        (b"arm,trials\na,\n", "column 'trials' must hold numbers. Row 1 (line 2) has an empty cell"),
         (
-            b"arm;trials\na;1,5\n",
-            "a plain number, as 1000 or 0.5, in its column 'trials'. Got '1,5' in row 1",
+            b"arm,trials\na,3.1 %\n",
+            "must hold plain numbers, such as 1000 or 0.5. Row 1 (line 2) has '3.1 %'",
         ),
-        (b'arm,trials\na,"1,000"\n', "a plain number, as 1000 or 0.5, in its column 'trials'. Got '1,000'"),
-        (b"arm,trials\na,3.1 %\n", "a plain number, as 1000 or 0.5, in its column 'trials'. Got '3.1 %'"),
-        (b"arm,trials\n\xe4,3\n", "be text in UTF-8"),
-        (b"arm,trials\na\0,3\n", "be text in UTF-8"),
-        ("arm,trials\na,3\n".encode("utf-16"), "be text in UTF-8"),
+        (b"arm,trials\na,1 23\n", "Row 1 (line 2) has '1 23'"),
+        (b"arm;trials\na;0,5\nb;1 EUR\n", "such as 1000 or 0,5. Row 2 (line 3) has '1 EUR'"),
+        (b"arm,trials\na\0,3\n", "text must be in UTF-8"),
+        (b"\xff\xfe\0\0a", "text must be in UTF-8"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "save it as .xlsx"),
+        (b"PAR1 is not enough", "the Parquet file must be whole"),
     ],
 )
 def test_what_is_wrong_in_a_file(tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -151,16 +158,18 @@ def test_what_is_wrong_in_a_file(tmp_path: Path, content: bytes, sentence: str) 
     file.write_bytes(content)
     with pytest.raises(UnreadableFileError) as error:
         read(file)
-    assert str(error.value).startswith(f"The table '{file}' must ")
+    assert str(error.value).startswith(f"Table '{file}': ")
     assert sentence in str(error.value)
 
 
-@pytest.mark.parametrize("header", [b"ar\xe9m,arm,trials", b"\xff,arm,trials", b"arm,trials,\xf0\x9f"])
-def test_a_header_in_another_encoding_is_refused(tmp_path: Path, header: bytes) -> None:
+def test_lines_are_counted_as_an_editor_does(tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
-    file.write_bytes(header + b"\na,b,1\n")
-    with pytest.raises(UnreadableFileError, match="must be text in UTF-8"):
-        Source(file, WANTED)
+    file.write_text('arm,"trials"\n"a\nb",1\n\n\n"c\nd\ne",2\nf,many\n')
+    with pytest.raises(UnreadableFileError, match=r"Row 3 \(line 9\) has 'many'"):
+        read(file)
+    file.write_text('arm,"trials"\n"a\nb",1\n\n\n"c\nd\ne",few\nf,many\n')
+    with pytest.raises(UnreadableFileError, match=r"Row 2 \(line 6\) has 'few'"):
+        read(file)
 
 
 @pytest.mark.parametrize("folder", ["http:", "file:", "s3:", "gs:x"])

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.studies import columns
+from clusterbandits.studies import stored_tables
 from clusterbandits.studies.replay import needs_groups
 from clusterbandits.studies.replay_episodes import chance_of, rounds_in, rows_for, stream
 from tests.studies.replayed import ARMS, GROUP_OF, WIDTHS, targeted_log, uniform_log
@@ -85,7 +85,7 @@ def test_the_size_of_batches_does_not_matter(
     at_once = cb.replay(log, specs, widths=WIDTHS, seed=3)
     batches = []
     for block in (1_000, 65_537):
-        monkeypatch.setattr(columns, "_BLOCK", block)
+        monkeypatch.setattr(stored_tables, "BLOCK", block)
         parts: list[cb.ReplayProgress] = []
         batched = cb.replay(file, specs, widths=WIDTHS, seed=3, progress=parts.append)
         assert np.array_equal(batched.means, at_once.means, equal_nan=True)
@@ -171,5 +171,5 @@ def test_a_log_that_grows_is_replayed_as_it_was(tmp_path: Path) -> None:
             log[:10_000].to_csv(file, index=False)
 
     log.to_csv(file, index=False)
-    with pytest.raises(cb.UnreadableFileError, match="must stay as it is while it is read"):
+    with pytest.raises(cb.UnreadableFileError, match="must not change while it is read"):
         cb.replay(file, "kl-ucb", progress=shrink)

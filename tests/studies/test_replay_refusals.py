@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -38,34 +37,32 @@ def refused(log: object, *parts: str, policies: object = "kl-ucb", **options: An
     for part in parts:
         assert part in sentence, sentence
     assert "\n" not in sentence
-    assert re.search(r" must .*\. Got .* instead\.$", sentence), sentence
+    assert sentence.endswith((".", "?")), sentence
 
 
 @pytest.mark.parametrize("name", ["time", "arm", "reward"])
 def test_columns_are_needed(name: str) -> None:
-    refused(without(name), f"must have the column '{name}'")
+    refused(without(name), f"there must be a column '{name}'")
 
 
 @pytest.mark.parametrize(
     ("name", "row", "value", "parts"),
     [
-        ("time", 17, 3, ("times that never go backwards", "'3' in row 18")),
-        ("time", 17, "noon", ("numbers throughout", "'noon' in row 18")),
-        ("time", 17, "inf", ("numbers throughout", "'inf' in row 18")),
-        ("arm", 4, "", ("column 'arm'", "'' in row 5")),
+        ("time", 17, 3, ("must never decrease", "Row 18 has '3' after '16'")),
+        ("time", 17, "noon", ("numbers in all rows", "Row 18 has 'noon'")),
+        ("time", 17, "inf", ("numbers in all rows", "Row 18 has 'inf'")),
+        ("arm", 4, "", ("column 'arm'", "Row 5 has an empty cell")),
         (
             "reward",
             6,
             1.5,
             (
-                "a number from 0 to 1 in its column 'reward', for bernoulli rewards",
-                "1.5",
-                "in row 7",
-                "--high 50",
+                "column 'reward' must hold a number from 0 to 1, for bernoulli rewards",
+                "Row 7 has 1.5",
+                "high=50",
             ),
         ),
-        ("reward", 6, "yes", ("a number", "'yes' in row 7")),
-        ("group", 40, "green", ("one group for every arm", "'green' in row 41")),
+        ("reward", 6, "yes", ("must hold numbers", "Row 7 has 'yes'")),
     ],
 )
 def test_rows_that_no_log_can_have(name: str, row: int, value: object, parts: tuple[str, ...]) -> None:
@@ -76,30 +73,33 @@ def test_times_may_be_text_that_sorts() -> None:
     dates = pd.date_range("2026-01-01", periods=ROWS, freq="min")
     for times in (dates.strftime("%Y-%m-%dT%H:%M:%SZ").to_numpy(), dates):
         cb.replay(pd.DataFrame(log_of(time=times)), "kl-ucb")
-    refused(log_of(time=dates[::-1].strftime("%Y-%m-%dT%H:%M:%SZ").to_numpy()), "in row 2")
+    refused(log_of(time=dates[::-1].strftime("%Y-%m-%dT%H:%M:%SZ").to_numpy()), "Row 2 has")
     cb.replay(log_of(time=np.zeros(ROWS)), "kl-ucb")
-    refused(log_of(time=np.r_[np.zeros(ROWS - 1), -1.0]), f"in row {ROWS}")
+    refused(log_of(time=np.r_[np.zeros(ROWS - 1), -1.0]), f"Row {ROWS} has")
 
 
 @pytest.mark.parametrize("value", [0.0, -0.1, 1.1, 1e-300])
 def test_propensities_are_chances(value: float) -> None:
     chances = np.full(ROWS, 0.25)
     chances[9] = value
-    refused(log_of(propensity=chances), "numbers from 1e-12 to 1", "in row 10")
+    refused(log_of(propensity=chances), "probabilities from 1e-12 to 1", "Row 10 has")
 
 
 def test_arms_must_be_shown_equally_often_or_have_propensities() -> None:
     rng = np.random.default_rng(2)
     shown = rng.choice(4, ROWS, p=[0.31, 0.23, 0.23, 0.23])
-    refused(log_of(arm=ARMS[shown]) | {"group": ARMS[shown]}, "have a column 'propensity'", "of them 'a'")
+    refused(log_of(arm=ARMS[shown]) | {"group": ARMS[shown]}, "a column 'propensity'", "of them 'a'")
 
 
 def test_propensities_must_be_true() -> None:
     log = targeted_log(np.random.default_rng(3), ROWS)
-    refused(log | {"propensity": np.full(ROWS, 0.5)}, "propensities that agree")
-    refused(log | {"propensity": np.minimum(1.0, log["propensity"] * 1.3)}, "propensities that agree")
+    refused(log | {"propensity": np.full(ROWS, 0.5)}, "must agree with how often arms are shown")
+    refused(
+        log | {"propensity": np.minimum(1.0, log["propensity"] * 1.3)},
+        "must agree with how often arms are shown",
+    )
     never = np.where((log["arm"] == "d") & (log["propensity"] < 0.2), "c", log["arm"])
-    refused(log | {"arm": never, "group": never}, "propensities that agree")
+    refused(log | {"arm": never, "group": never}, "must agree with how often arms are shown")
     cb.replay(log, "kl-ucb", rounds=50)
 
 
@@ -110,7 +110,7 @@ def test_a_type_that_never_sees_an_arm_is_noticed() -> None:
     chances = np.array([[0.0, 0.3, 0.3, 0.4], CHANCES[1]])
     shown = np.array([rng.choice(4, p=chances[kind]) for kind in kinds])
     log = {"time": range(20_000), "arm": ARMS[shown], "reward": kinds, "propensity": chances[kinds, shown]}
-    refused(log, "1/p averaging 1 for every arm", "for 'a'")
+    refused(log, "must be about 1", "for arm 'a'")
 
 
 def test_what_may_go_unnoticed_is_told() -> None:
@@ -131,7 +131,7 @@ def test_what_may_go_unnoticed_is_told() -> None:
 def test_arms_must_be_drawn_row_by_row(way: str) -> None:
     place = np.arange(ROWS)
     shown = ARMS[{"in turns": place, "in blocks": place * 4 // ROWS, "twice": place // 2}[way] % 4]
-    refused(log_of(arm=shown, group=shown), "arms drawn one by one", rounds=20)
+    refused(log_of(arm=shown, group=shown), "drawn independently", rounds=20)
 
 
 def test_sound_logs_are_not_refused() -> None:
@@ -143,13 +143,13 @@ def test_sound_logs_are_not_refused() -> None:
 
 def test_a_log_can_be_too_short() -> None:
     short = {name: values[:300] for name, values in log_of().items()}
-    refused(short, "about 940 usable rows for 20 episodes", "'rounds' must be given", "Got 300")
+    refused(short, "about 940 usable rows", "rounds= sets shorter episodes", "There are 300")
     cb.replay(short, "kl-ucb", rounds=10)
-    refused(short, "for 2 episodes of 100 rounds", "Got 300", rounds=100)
+    refused(short, "2 episodes of 100 rounds need", "There are 300", rounds=100)
     refused({name: values[:0] for name, values in log_of().items()}, "at least two arms", "0 in 0 rows")
     refused(log_of(arm=np.full(ROWS, "a"), group=np.full(ROWS, "red")), "at least two arms", "1 in 8,000")
     log = targeted_log(np.random.default_rng(6), ROWS)
-    refused(log, "Got 3,", f"of {ROWS:,}, as the smallest propensity is 0.1", rounds=1_000)
+    refused(log, "There are 3,", f"of {ROWS:,}, because the smallest propensity is 0.1", rounds=1_000)
 
 
 def test_episodes_must_not_be_too_many() -> None:
@@ -212,10 +212,10 @@ def test_files_are_refused_as_tables_are(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
     refused(file, "must be readable")
     file.write_bytes(b"")
-    refused(file, "an empty file")
+    refused(file, "The file is empty")
     pd.DataFrame(changed("time", 17, 3)).to_csv(file, index=False)
-    refused(file, "log.csv", "'3' in row 18")
+    refused(file, "log.csv", "Row 18 (line 19) has '3'")
     pd.DataFrame(changed("reward", 17, "?")).to_csv(file, index=False)
-    refused(file, "log.csv", "'?' in row 18")
+    refused(file, "log.csv", "Row 18 (line 19) has '?'")
     file.write_text("time,arm,reward\n")
     refused(file, "at least two arms")

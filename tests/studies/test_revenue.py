@@ -88,14 +88,14 @@ def test_the_family_decides_which_column_counts() -> None:
 
 ARM: dict[str, list[Any]] = {"arm": ["a"], "group": ["x"]}
 WRONG = [
-    (ARM | {"revenue": [60]}, "a number from 0 to 50, for bounded:low=0.0,high=50.0, in its column"),
-    (ARM | {"trials": [2], "total": [101]}, "in its column 'total'. Got 101 of 2 trials in row 1"),
-    (ARM | {"trials": [2], "total": [-1]}, "Got -1 of 2 trials in row 1"),
-    (ARM | {"trials": [0], "total": [5]}, "Got 5 of 0 trials"),
-    (ARM | {"trials": [2], "total": [20], "squares": [150]}, "squared rewards, here from 200 to"),
-    (ARM | {"trials": [2], "total": [20], "squares": [1001]}, "Got 1001 in row 1"),
-    (ARM | {"trials": [2], "successes": [1]}, "and 'total' (one row per arm) or 'revenue' (one row per"),
-    (ARM | {"total": [20]}, "Got 'total' alone"),
+    (ARM | {"revenue": [60]}, "column 'revenue' must hold a number from 0 to 50"),
+    (ARM | {"trials": [2], "total": [101]}, "each a number from 0 to 50. Row 1 has 101 in 2 trials"),
+    (ARM | {"trials": [2], "total": [-1]}, "Row 1 has -1 in 2 trials"),
+    (ARM | {"trials": [0], "total": [5]}, "Row 1 has 5 in 0 trials"),
+    (ARM | {"trials": [2], "total": [20], "squares": [150]}, "from 200 to 1000"),
+    (ARM | {"trials": [2], "total": [20], "squares": [1001]}, "Row 1 has 1001"),
+    (ARM | {"trials": [2], "successes": [1]}, "'total' (counts) or 'revenue' (one row per event)"),
+    (ARM | {"total": [20]}, "There is only 'total'"),
     (ARM | {"trials": [2], "total": [20], "reward": [3]}, "either 'trials' and 'total', or 'reward'"),
 ]  # fmt: skip
 
@@ -114,7 +114,7 @@ def test_squares_without_enough_digits_are_refused() -> None:
     family = "bounded:low=1000,high=1001"
     exact = read_history(rows | {"squares": [1001000500.0]}, family=family)
     assert exact.intervals() is not None
-    with pytest.raises(cb.InvalidInputError, match="the sum of the squared rewards"):
+    with pytest.raises(cb.InvalidInputError, match="sums of squared rewards"):
         read_history(rows | {"squares": [1.001e9]}, family=family)
 
 
@@ -139,7 +139,7 @@ def test_families_of_tables() -> None:
         _ = history.successes
     assert cb.advise(history, horizon=10, worlds=2).history is history
     with pytest.raises(
-        cb.InvalidInputError, match=r"must have 0 or 1 in its column 'revenue', or bounds for other rewards"
+        cb.InvalidInputError, match=r"column 'revenue' must hold 0 or 1, or bounds must be given"
     ):
         cb.advise(ARM | {"revenue": [1.5]})
 

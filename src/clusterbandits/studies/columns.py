@@ -1,57 +1,50 @@
-"""Columns of a user's table, batch by batch: a CSV file of any length, a frame, or lists.
+"""Columns of a user's table, batch by batch: found by their names, in any number format.
 
-Whatever is wrong with it becomes one sentence that names the row and the column.
+Whatever is wrong becomes one sentence that names the column and the row.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-import os
+import difflib
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
-from clusterbandits.errors import InvalidInputError, UnreadableFileError
-from clusterbandits.validate import shown
-from clusterbandits.wording import listed
+from clusterbandits.studies.number_format import Evidence, parsed
+from clusterbandits.studies.stored_tables import UnfitCellError, open_table, row_text
+from clusterbandits.studies.table_file import Naming, TableFile, as_table_file
+from clusterbandits.validate import invalid, shown
+from clusterbandits.wording import escaped, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-#: Bytes of a file that are read at a time; the reader is up to 32 times as far ahead.
-_BLOCK = 2**20
-_ROW = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
-_DELIMITERS = ",;\t"
+    from clusterbandits.errors import ClusterBanditsError
+
 #: Letters of a header that an error shows.
-_HEADER = 60
-#: What spreadsheets offer beside their own format and their own letters.
-_UTF8 = "be text in UTF-8, which spreadsheets save as 'CSV UTF-8'"
-#: Numbers as people and spreadsheets write them: 1,000 and 0,5 and 3 %.
-_DRESSED = re.compile(r"(?=.*[,'%\s])[+-]?[\d.,'\s]*\d[\d.,'\s]*%?")
-_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_HEADER = 80
+_TEXT, _NUMBER = pa.string(), pa.float64()
 
 
 @dataclass(frozen=True)
 class Column:
     """A column that a table must or may have.
 
-    ``also`` are other names that it may go by; case does not count.
+    ``also`` are other names that it may go by. Case, spaces, hyphens and underscores do not count.
+    ``whole`` marks counts.
     """
 
     name: str
     kind: Literal["text", "number"]
     required: bool = True
     also: tuple[str, ...] = ()
+    whole: bool = False
 
 
 class Batch(NamedTuple):
@@ -84,215 +77,264 @@ class Source:
     Parameters
     ----------
     table
-        The path of a CSV file (commas, semicolons or tabs), a pandas frame, an Arrow table, a mapping from
-        column names to lists, or a list of mappings, one for every row.
+        The path of a CSV, Excel or Parquet file, a frame, an Arrow table, a mapping from column names to
+        lists, a list of mappings, one per row, or a ``TableFile``.
     columns
-        What it must and may have; anything else in it is passed over.
+        What it must and may have. Other columns are ignored.
     parameter, owner
-        Who is named in errors.
+        What errors name for a table in memory.
+    names
+        Names of columns in this table, by what they hold.
 
     Examples
     --------
-    >>> arm, trials = Column("arm", "text"), Column("trials", "number")
-    >>> source = Source({"arm": ["a", "b"], "trials": [10, 20]}, [arm, trials])
+    >>> arm, trials = Column("arm", "text"), Column("trials", "number", also=("views",))
+    >>> source = Source({"Arm": ["a", "b"], "views": [10, 20]}, [arm, trials])
     >>> [batch.numbers("trials").tolist() for batch in source]
     [[10.0, 20.0]]
     """
 
     def __init__(
-        self, table: object, columns: Sequence[Column], parameter: str = "table", owner: str = "advise"
+        self,
+        table: object,
+        columns: Sequence[Column],
+        parameter: str = "table",
+        owner: str = "advise",
+        names: object = None,
     ) -> None:
-        self._parameter, self._owner = parameter, owner
-        self._path = Path(table) if isinstance(table, str | os.PathLike) else None
-        self.name = f"The table '{self._path}'" if self._path else f"The '{parameter}' parameter of {owner}"
-        self._delimiter = ","
-        self._memory: Any = None
-        if self._path is None:
-            self._memory = self._in_memory(table)
-        given = self._memory.column_names if self._path is None else self._header(self._path)
-        self._found = self._match(list(given), columns)
+        self.file = as_table_file(table, names)
+        self.naming = Naming.of(self.file, parameter, owner)
+        _check_names(self.file, columns, owner)
+        self._stored = open_table(self.file, self.naming)
+        #: Optional columns that several columns of the table may be.
+        self._doubtful: dict[str, list[str]] = {}
+        self._found = self._match(columns)
+        self._decimal = dict.fromkeys(self._found, self.file.decimal_separator or ".")
+        if self._stored.delimiter != "," or any(column.whole for column in self._found):
+            self._decide()
 
     @property
     def columns(self) -> frozenset[str]:
         """The columns that it has, of those asked for."""
         return frozenset(column.name for column in self._found)
 
+    def title(self, name: str) -> str:
+        """Return what the table calls a column that it has."""
+        return next(title for column, title in self._found.items() if column.name == name)
+
+    def settle(self, names: Iterable[str]) -> None:
+        """Refuse a table in which several columns may be one of these."""
+        for name in names:
+            if name in self._doubtful:
+                raise self._unclear(name, self._doubtful[name])
+
     def __iter__(self) -> Iterator[Batch]:
-        first = 1
-        for part in self._parts(self._types()):
-            yield self._batch(part, first)
-            first += part.num_rows
+        done = 0
+        texts = dict.fromkeys(self._found.values(), _TEXT)
+        quick = {t: _NUMBER if self._is_quick(column) else _TEXT for column, t in self._found.items()}
+        try:
+            for part in self._stored.parts(quick):
+                yield self._batch(part, done + 1)
+                done += part.num_rows
+        except UnfitCellError as error:
+            self._decide(late=done > 0)
+            first = 1
+            for part in self._stored.parts(texts):
+                if first + part.num_rows > done + 1:
+                    rest = part.slice(max(0, done + 1 - first))
+                    yield self._batch(rest, max(first, done + 1))
+                first += part.num_rows
+            if first <= done:
+                raise self.refuse("the file must not change while it is read", "It became shorter") from error
 
-    def refuse(self, allowed: str, given: str) -> InvalidInputError | UnreadableFileError:
-        """Return the error for a table with something wrong in it."""
-        kind = UnreadableFileError if self._path else InvalidInputError
-        return kind(f"{self.name} must {allowed}. Got {given} instead.")
+    def refuse(self, rule: str, found: str) -> ClusterBanditsError:
+        """Return the error for a table: what must hold, and what is the case instead."""
+        return self.naming.error(rule, found)
 
-    def refuse_row(
-        self, row: int, column: str, allowed: str, given: object
-    ) -> InvalidInputError | UnreadableFileError:
-        """Return the error for one cell, whose row is counted from 1."""
+    def refuse_row(self, row: int, rule: str, found: str) -> ClusterBanditsError:
+        """Return the error for one row, counted from 1: "Row 3 (line 4) has …"."""
+        return self.refuse(rule, f"{row_text(row, self._stored.line(row))} has {found}")
+
+    def refuse_cell(self, row: int, name: str, rule: str, given: object) -> ClusterBanditsError:
+        """Return the error for one cell of a column, whose row is counted from 1."""
         text = shown(str(given) if isinstance(given, np.generic) else given)
-        return self.refuse(f"have {allowed} in its column '{column}'", f"{text} in row {row}")
+        return self.refuse_row(row, f"column '{self.title(name)}' must {rule}", text)
 
-    def _header(self, path: Path) -> list[str]:
-        try:
-            with path.open("rb") as file:
-                start = file.read(2**16)
-        except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or "no such path").lower()
-            raise UnreadableFileError(f"{self.name} must be readable. Got '{reason}' instead.") from None
-        if start.startswith(_BYTE_ORDER_MARKS) or b"\0" in start:
-            raise self.refuse(_UTF8, "other bytes")
-        line = start.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].partition(b"\r")[0]
-        if not line.strip():
-            raise self.refuse(
-                "begin with a row that names its columns",
-                "an empty file" if not start.strip() else "an empty row",
-            )
-        self._delimiter = max(_DELIMITERS, key=lambda mark: line.count(mark.encode()))
-        try:
-            return [str(name) for name in next(self._parts({})).schema.names]
-        except UnicodeDecodeError:
-            raise self.refuse(_UTF8, "other bytes") from None
+    def at(self, row: int) -> str:
+        """Return a row in words: "row 3 (line 4)"."""
+        return row_text(row, self._stored.line(row)).replace("Row", "row")
 
-    def _match(self, given: list[str], wanted: Sequence[Column]) -> dict[Column, str]:
+    def _match(self, columns: Sequence[Column]) -> dict[Column, str]:
         """Return how the table calls each column that it has."""
-        plain = [name.strip().lower() for name in given]
+        names = self._stored.names
+        chosen = {role: self._chosen(role, title) for role, title in self.file.columns.items()}
+        taken = set(chosen.values())
         found: dict[Column, str] = {}
-        for column in wanted:
-            places = [place for place, name in enumerate(plain) if name in {column.name, *column.also}]
-            if len(places) > 1:
+        for column in columns:
+            known = set(map(_key, (column.name, *column.also)))
+            places = [k for k, name in enumerate(names) if k not in taken and _key(name) in known]
+            given = chosen.get(column.name)
+            if given is not None:
+                found[column] = names[given]
+            elif len(places) == 1:
+                found[column] = names[places[0]]
+            elif places:
+                self._doubtful[column.name] = [names[k] for k in places]
+                if column.required:
+                    raise self._unclear(column.name, self._doubtful[column.name])
+            elif column.required:
+                which = self.naming.column_option(column.name)
+                rule = f"there must be a column '{column.name}', or another one named with {which}"
                 raise self.refuse(
-                    f"have one column '{column.name}'", " and ".join(repr(given[k]) for k in places)
+                    rule, f"The columns are: {listed(names, _HEADER)}" if names else "It has no columns"
                 )
-            if places:
-                found[column] = given[places[0]]
-        missing = [column.name for column in wanted if column.required and column not in found]
-        if missing:
-            wanted_names = ", ".join(f"'{name}'" for name in missing)
-            raise self.refuse(
-                f"have the column{'s' * (len(missing) > 1)} {wanted_names}",
-                f"'{listed(given, _HEADER)}'" if given else "none",
-            )
         return found
 
-    def _types(self) -> dict[str, Any]:
-        kinds = {"text": pa.string(), "number": pa.float64()}
-        return {name: kinds[column.kind] for column, name in self._found.items()}
+    def _chosen(self, role: str, title: str) -> int | None:
+        """Return the place of the column that the user named; None if that may be passed over."""
+        names = self._stored.names
+        exact = [k for k, name in enumerate(names) if name == title]
+        alike = exact or [k for k, name in enumerate(names) if _key(name) == _key(title)]
+        if len(alike) == 1:
+            return alike[0]
+        if not alike and self.file.lenient:
+            return None
+        rule = f"{self.naming.column_option(role, title)} must name one column"
+        if alike:
+            raise self.refuse(rule, f"Columns of this name: {len(alike)}")
+        near = difflib.get_close_matches(title, names, 1)
+        hint = f". Did you mean {shown(near[0])}?" if near else f". The columns are: {listed(names, _HEADER)}"
+        raise self.refuse(rule, f"There is no column {shown(title)}{hint}".removesuffix("."))
 
-    def _parts(self, types: dict[str, Any]) -> Iterator[Any]:
-        """Return the rows as Arrow batches; columns that no type is given for are left out."""
-        if self._path is None:
-            yield from self._memory.to_batches(max_chunksize=2**17)
-            return
-        convert = pa.csv.ConvertOptions(
-            column_types=types,
-            include_columns=list(types) or None,
-            strings_can_be_null=False,
-            quoted_strings_can_be_null=False,
-            null_values=[""],
+    def _unclear(self, name: str, titles: Sequence[str]) -> ClusterBanditsError:
+        both = " and ".join(f"'{escaped(title)}'" for title in titles)
+        which = self.naming.column_option(name, titles[0])
+        return self.refuse(
+            f"it must be clear which column is '{name}'", f"There are {both}: choose one, as with {which}"
         )
-        read = pa.csv.ReadOptions(block_size=_BLOCK, use_threads=False)
-        parse = pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
-        try:
-            # An open file: Arrow takes a path such as http:/x for an address.
-            with self._path.open("rb") as file, pa.csv.open_csv(file, read, parse, convert) as reader:
-                if not types:
-                    yield reader.schema.empty_table()
-                    return
-                yield from reader
-        except pa.ArrowException as error:
-            raise self._explained(str(error), types) from None
-        except OSError as error:
-            reason = (error.strerror or "unreadable").lower()
-            raise UnreadableFileError(f"{self.name} must be readable. Got '{reason}' instead.") from None
 
-    def _explained(self, message: str, types: dict[str, Any]) -> Exception:
-        """Return what is wrong with a file, from what the reader says of it and a slower second look."""
-        if "UTF8" in message or "UTF-8" in message:
-            return self.refuse(_UTF8, "other bytes")
-        if "Empty CSV" in message:
-            return self.refuse("have at least one row", "none")
-        short = _ROW.search(message)
-        if short:
-            row, wanted, got = map(int, short.groups())
-            return self.refuse(f"have {wanted} cells in every row", f"{got} in row {row - 1}")
-        if pa.float64() in types.values():
-            first = 1
-            for part in self._parts(dict.fromkeys(types, pa.string())):
-                self._batch(part, first)
-                first += part.num_rows
-        return self.refuse("be a CSV file", shown(message.splitlines()[0]))
+    def _is_quick(self, column: Column) -> bool:
+        """Tell whether the reader of text files can convert the cells of a column itself."""
+        return (
+            column.kind == "number" and self._decimal[column] == "." and self.file.decimal_separator is None
+        )
+
+    def _decide(self, *, late: bool = False) -> None:
+        """Choose the decimal separator of every column of numbers by all its cells.
+
+        ``late`` says that some rows have been read with decimal points already.
+        """
+        numbers = {column: title for column, title in self._found.items() if column.kind == "number"}
+        if self.file.decimal_separator is not None:
+            return
+        evidence = {column: Evidence(column.whole) for column in numbers}
+        self._gather({title: evidence[column] for column, title in numbers.items()})
+        proven = {one.decimal for one in evidence.values()} - {None}
+        for column, one in evidence.items():
+            self._decimal[column] = self._separator(column, one, proven)
+            if late and self._decimal[column] == ",":
+                sample = one.proofs.get(",") or next(iter(one.unclear.values()))
+                raise self._refuse_sample(column, sample, f"give {self.naming.option('decimal', ',')}")
+
+    def _gather(self, wanted: dict[str, Evidence]) -> None:
+        first = 1
+        for part in self._stored.parts(dict.fromkeys(wanted, _TEXT)):
+            for title, evidence in wanted.items():
+                values = part.column(title)
+                if pa.types.is_dictionary(values.type):
+                    values = values.cast(values.type.value_type)
+                if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+                    evidence.add(values, first)
+            first += part.num_rows
+
+    def _separator(self, column: Column, evidence: Evidence, proven: set[str | None]) -> str:
+        """Return the decimal separator of a column, whose cells or other columns decide."""
+        if len(evidence.proofs) > 1:
+            point, comma = evidence.proofs["."], evidence.proofs[","]
+            found = (
+                f"{self.at(point.row)} has {shown(point.text)}, {self.at(comma.row)} has {shown(comma.text)}"
+            )
+            rule = f"column '{self._found[column]}' must have one decimal separator"
+            raise self.refuse(rule, found.replace("row", "Row", 1))
+        if evidence.decimal is not None:
+            return evidence.decimal
+        if not evidence.unclear:
+            return "."
+        if len(proven) == 1:
+            return str(next(iter(proven)))
+        # Between commas, a comma inside a cell separates thousands, and so a point does not: but for counts.
+        if self._stored.delimiter == "," and not (column.whole and "." in evidence.unclear):
+            return "."
+        sample = next(iter(evidence.unclear.values()))
+        used = "." if "." in sample.text else ","
+        bare = sample.text.replace(used, "")
+        both = (
+            f"{self.naming.option('thousands', used)} if it means {bare}",
+            f"{self.naming.option('decimal', used)} if it means {float(sample.text.replace(used, '.')):g}",
+        )
+        raise self._refuse_sample(column, sample, f"give {' or '.join(both)}")
+
+    def _refuse_sample(self, column: Column, sample: Any, hint: str) -> ClusterBanditsError:
+        rule = f"column '{self._found[column]}' must have numbers that can be read in one way only"
+        return self.refuse_row(sample.row, rule, f"{shown(sample.text)}: {hint}")
 
     def _batch(self, part: Any, first: int) -> Batch:
         columns: dict[str, Any] = {}
-        for column, name in self._found.items():
-            values = part.column(name)
-            read = self._text if column.kind == "text" else self._numbers
-            columns[column.name] = read(values, name, first)
+        for column, title in self._found.items():
+            values = part.column(title)
+            read = self._texts if column.kind == "text" else self._numbers
+            columns[column.name] = read(values, column, first)
         return Batch(first, columns)
 
-    def _text(self, values: Any, name: str, first: int) -> Any:
+    def _texts(self, values: Any, column: Column, first: int) -> Any:
         try:
-            text = values if pa.types.is_string(values.type) else values.cast(pa.string())
+            text = values if pa.types.is_string(values.type) else values.cast(_TEXT)
         except pa.ArrowException:
-            raise self.refuse_row(first, name, "a text", values[0].as_py()) from None
+            raise self.refuse_cell(first, column.name, "hold text", values[0].as_py()) from None
         trimmed = pc.utf8_trim_whitespace(text)
         empty = pc.fill_null(pc.equal(trimmed, ""), True)
         if pc.any(empty).as_py():
             row = first + int(np.flatnonzero(empty.to_numpy(zero_copy_only=False))[0])
-            raise self.refuse_row(row, name, "a text", "")
+            raise self.refuse_row(row, f"column '{self.title(column.name)}' must hold text", "an empty cell")
         return trimmed
 
-    def _numbers(self, values: Any, name: str, first: int) -> NDArray[np.float64]:
-        kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
-        if any(is_kind(values.type) for is_kind in kinds):
-            numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    def _numbers(self, values: Any, column: Column, first: int) -> NDArray[np.float64]:
+        kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
+        kind = values.type
+        if any(is_kind(kind) for is_kind in kinds):
+            numbers = values.cast(_NUMBER).to_numpy(zero_copy_only=False)
         else:
-            numbers = np.array([_number(value) for value in values.to_pylist()], dtype=np.float64)
+            numbers = self._from_text(values, column, first)
         wrong = np.flatnonzero(~np.isfinite(numbers))
         if wrong.size:
             place = int(wrong[0])
-            given = values[place].as_py()
-            dressed = isinstance(given, str) and _DRESSED.fullmatch(given)
-            allowed = "a plain number, as 1000 or 0.5," if dressed else "a number"
-            raise self.refuse_row(first + place, name, allowed, "" if given is None else given)
+            raise self._no_number(column, first + place, values[place].as_py())
         return np.ascontiguousarray(numbers, dtype=np.float64)
 
-    def _in_memory(self, table: object) -> Any:
-        allowed = "be the path of a CSV file, a frame, or columns by name"
+    def _from_text(self, values: Any, column: Column, first: int) -> NDArray[np.float64]:
         try:
-            if isinstance(table, pa.Table):
-                return table
-            if hasattr(table, "__dataframe__") or hasattr(table, "__arrow_c_stream__"):
-                return pa.table({str(name): _column(table[name]) for name in table.columns})  # type: ignore[index, attr-defined]
-            if isinstance(table, Mapping):
-                return pa.table({str(name): _column(values) for name, values in table.items()})
-            if isinstance(table, Iterable) and not isinstance(table, bytes):
-                rows = list(table)
-                if all(isinstance(row, Mapping) for row in rows):
-                    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
-                    return pa.table({str(name): _column([row.get(name) for row in rows]) for name in names})
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            raise self.refuse(allowed, shown(str(error))) from None
-        raise self.refuse(allowed, shown(table))
+            text = values.cast(_TEXT)
+        except pa.ArrowException:
+            raise self._no_number(column, first, values[0].as_py()) from None
+        return parsed(text, self._decimal[column])
+
+    def _no_number(self, column: Column, row: int, given: object) -> ClusterBanditsError:
+        title = f"column '{self.title(column.name)}'"
+        if given is None or given == "":
+            return self.refuse_row(row, f"{title} must hold numbers", "an empty cell")
+        dressed = isinstance(given, str) and re.search(r"\d", given) is not None
+        like = "1000 or 0,5" if self._decimal[column] == "," else "1000 or 0.5"
+        rule = f"{title} must hold plain numbers, such as {like}" if dressed else f"{title} must hold numbers"
+        return self.refuse_row(row, rule, shown(given))
 
 
-def _column(values: Any) -> Any:
-    """Return values as an Arrow array; those of several types as text."""
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    plain = [None if isinstance(value, float) and math.isnan(value) else value for value in listed]
-    try:
-        return pa.array(plain)
-    except (pa.ArrowException, TypeError, OverflowError):
-        return pa.array([None if value is None else str(value) for value in plain])
+def _key(name: str) -> str:
+    """Return a name as names are compared."""
+    return re.sub(r"[\s_-]+", "_", name.strip().casefold())
 
 
-def _number(value: object) -> float:
-    if isinstance(value, str) and "_" in value:
-        return math.nan  # Python would read 1_000, which nobody else writes.
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
+def _check_names(file: TableFile, columns: Sequence[Column], owner: str) -> None:
+    known = [column.name for column in columns]
+    for role in file.columns:
+        if role not in known:
+            raise invalid("columns", owner, f"made of the keys {listed(known)}", role)

@@ -47,9 +47,9 @@ _FILES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History:
-    """How often every arm was tried and what it paid; prints as a table. Made by ``read_history``.
+    """Trials and rewards of every arm; prints as a table. Made by ``read_history``.
 
-    Trials are taken to be independent, and their number not to depend on what they paid.
+    Trials are assumed to be independent, and their number not to depend on their rewards.
     """
 
     partition: Partition
@@ -62,6 +62,8 @@ class History:
     squares: Floats | None = None
     #: The rewards of every arm in the order of the table; None for rewards 0 or 1, and without events.
     rewards: tuple[Floats, ...] | None = None
+    #: What rewards are: ``"successes"``, ``"revenue"`` or ``"reward"``.
+    unit: str = "successes"
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -104,7 +106,7 @@ class History:
         return np.stack([sums.lower(risk), sums.upper(risk)], axis=1)
 
     def instance(self) -> Instance:
-        """Return the problem in which every mean is that of the table; all arms must have been tried.
+        """Return an instance whose means are the estimates; all arms must have been tried.
 
         Where the table has one row per event, rewards that are not 0 or 1 are drawn from its rows.
         """
@@ -116,21 +118,21 @@ class History:
         return Instance(arms, labels=self.partition, family=self.family)
 
     def clusters(self, widths: object = None) -> Clusters:
-        """Return the groups as what a learner is told.
+        """Return the groups with declared widths.
 
         Parameters
         ----------
         widths
-            As for ``Clusters``; by default widths that are all wide enough with a confidence of 95 %.
+            Widths as for ``Clusters``; by default safe widths with a confidence of 95 %.
         """
         return Clusters(self.partition, safe_widths(self.sums()) if widths is None else widths)
 
     def sums(self) -> list[Sums]:
-        """Return what was observed of the arms of every group, for bounds of their means."""
+        """Return trials and sums of rewards of the arms of every group, for bounds of their means."""
         return [self._sums(part) for part in self.partition.members]
 
     def all_sums(self) -> Sums:
-        """Return what was observed of all arms."""
+        """Return trials and sums of rewards of all arms."""
         return self._sums(slice(None))
 
     def _sums(self, arms: Any) -> Sums:
@@ -143,7 +145,7 @@ class History:
         return [(trials[part], successes[part]) for part in self.partition.members]
 
     def observed(self) -> Iterator[tuple[Label, int, float]]:
-        """Return arm, trials and total of all that was tried, for a policy to be told."""
+        """Return arm, trials and total of every arm that was tried, for a policy to start from."""
         rows = zip(self.arms, self.trials.tolist(), self.totals.tolist(), strict=True)
         return (row for row in rows if row[1])
 
@@ -180,24 +182,33 @@ class History:
 
 
 def read_history(
-    table: object, owner: str = "read_history", *, family: Family | str | None = None
+    table: object,
+    owner: str = "read_history",
+    *,
+    family: Family | str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> History:
-    """Read a table of trials and rewards: one row per arm, or one row per event.
+    """Read a table of trials and rewards: counts per arm, or one row per event.
+
+    Rows of the same arm are added up. Arms of the same name in different groups are different arms, which
+    are called ``"group / arm"``.
 
     Parameters
     ----------
     table
-        The path of a CSV file, a frame, a mapping from columns to lists, or a list of mappings, with the
-        columns arm and group (or cluster). Rewards 0 or 1: a row per arm has trials (or pulls) and
-        successes; a row per event has reward (or success, click, outcome). Other rewards, with ``family``: a
-        row per arm has trials, total (or sum, revenue) and perhaps squares (the sum of the squared rewards,
-        which makes intervals narrower); a row per event has revenue (or amount) or reward. Other columns are
-        ignored.
+        The path of a CSV, Excel or Parquet file, a frame, a mapping from columns to lists, a list of
+        mappings, or a ``TableFile``. It has the columns arm and group. With rewards 0 or 1, rows of counts
+        have trials and successes, and rows of events have reward. With other rewards and ``family``, rows of
+        counts have trials, total and perhaps squares (the sum of the squared rewards, which makes intervals
+        narrower), and rows of events have revenue or reward. Other columns are ignored.
     owner
         The function that errors name.
     family
         ``"bernoulli"`` for rewards 0 or 1, the default, or the bounds of other rewards, as in
         ``"bounded:low=0,high=50"``: what is possible, which is more than what was observed.
+    columns
+        Names of columns in the table, by what they hold, as in ``{"arm": "ad_id"}``. By default the names
+        above and other usual ones, such as ad, campaign, impressions and clicks.
 
     Examples
     --------
@@ -210,6 +221,9 @@ def read_history(
     ───  ─────  ──────  ─────────  ─────
     a    1           2          1    0.5
     b    1           1          1  1.000
+    >>> daily = {"ad": ["a", "a"], "campaign": ["x", "y"], "views": [10, 20], "won": [1, 4]}
+    >>> read_history(daily, columns={"successes": "won"}).arms
+    ('x / a', 'y / a')
     >>> visits = {"arm": ["a", "b", "a"], "group": [1, 1, 1], "revenue": [0, 12.5, 30]}
     >>> history = read_history(visits, family="bounded:low=0,high=50")
     >>> history.means.tolist(), history.clusters().widths
@@ -220,12 +234,12 @@ def read_history(
         raise invalid("family", owner, "'bernoulli' or 'bounded:low=L,high=H' for a table", law.spec)
     if isinstance(table, History):
         if family is not None and table.family != law:
-            given = Described(f"one of {table.family.spec} rewards")
+            given = Described(f"a history of {table.family.spec} rewards")
             raise invalid("table", owner, f"a history of {law.spec} rewards", given)
         return table
-    found = read_rows(Source(table, COLUMNS, owner=owner), law, hint=family is None)
+    found = read_rows(Source(table, COLUMNS, owner=owner, names=columns), law, hint=family is None)
     partition = Partition.of_labels(found.groups, found.arms, "History")
-    return History(partition, law, found.trials, found.totals, found.squares, found.rewards)
+    return History(partition, law, found.trials, found.totals, found.squares, found.rewards, found.unit)
 
 
 def table_instance(name: str) -> Instance:

@@ -1,42 +1,57 @@
-"""The rows of a history: events or arms, in rewards 0 or 1 or between bounds, added up arm by arm."""
+"""The rows of a history, events or counts, added up by arm; rewards are 0 or 1, or between bounds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow.compute as pc
 
 from clusterbandits.families import Bernoulli, Bounded
 from clusterbandits.limits import MOST_ROUNDS, MOST_TABLE_ARMS
+from clusterbandits.studies.arm_labels import ArmNumbers
 from clusterbandits.studies.columns import Column
 from clusterbandits.studies.mean_bounds import ROUNDING
-from clusterbandits.validate import Described
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from clusterbandits.errors import ClusterBanditsError
     from clusterbandits.studies.columns import Batch, Source
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
+#: Other names of the columns that say what was shown, in histories and in logs.
+ARM_NAMES = ("action", "ad", "ad_id", "ad_name", "variant", "option", "creative", "item")
+GROUP_NAMES = ("cluster", "campaign", "campaign_id", "campaign_name", "ad_group", "category")
+REWARD_NAMES = ("success", "click", "clicked", "converted", "outcome")
 COLUMNS = (
-    Column("arm", "text"),
-    Column("group", "text", also=("cluster",)),
-    Column("trials", "number", required=False, also=("pulls",)),
-    Column("successes", "number", required=False),
-    Column("total", "number", required=False, also=("sum",)),
+    Column("arm", "text", also=ARM_NAMES),
+    Column("group", "text", also=GROUP_NAMES),
+    Column(
+        "trials",
+        "number",
+        required=False,
+        also=("pulls", "impressions", "views", "shown", "displays", "visits", "visitors", "sessions"),
+        whole=True,
+    ),
+    Column(
+        "successes",
+        "number",
+        required=False,
+        also=("clicks", "conversions", "orders", "sales", "purchases", "signups"),
+        whole=True,
+    ),
+    Column("total", "number", required=False, also=("sum", "total_reward")),
     Column("squares", "number", required=False, also=("sum_of_squares",)),
-    Column("reward", "number", required=False, also=("success", "click", "outcome")),
+    Column("reward", "number", required=False, also=REWARD_NAMES),
     Column("revenue", "number", required=False, also=("amount",)),
 )
-#: The columns with what an event, and what an arm, paid in rewards 0 or 1 and in others: the first there is.
-_PAID = {
+#: The columns with the reward of an event, and with the sum of those of an arm: the first there is.
+_REWARDS = {
     "bernoulli": (("reward", "revenue"), ("successes",)),
     "bounded": (("revenue", "reward"), ("total", "revenue")),
 }
-_BOUNDS = "bounds for other rewards, as in family='bounded:low=0,high=50'"
 
 
 class HistoryRows(NamedTuple):
@@ -48,6 +63,7 @@ class HistoryRows(NamedTuple):
     totals: Floats
     squares: Floats | None
     rewards: tuple[Floats, ...] | None
+    unit: str
 
 
 def read_rows(source: Source, family: Bernoulli | Bounded, *, hint: bool) -> HistoryRows:
@@ -67,10 +83,8 @@ class _Ledger:
     def __init__(self, source: Source, family: Bernoulli | Bounded, *, hint: bool) -> None:
         self._source, self._family, self._hint = source, family, hint
         self._events, self._column = self._layout()
-        self._number: dict[str, int] = {}
-        self._group: list[str] = []
-        self._row: list[int] = []
-        self._trials = np.zeros(MOST_TABLE_ARMS, dtype=np.int64)
+        self._arms = ArmNumbers()
+        self._trials = np.zeros(MOST_TABLE_ARMS)
         self._totals, self._squares = np.zeros(MOST_TABLE_ARMS), np.zeros(MOST_TABLE_ARMS)
         #: The numbers of arms, and rewards, of every batch of events.
         self._rewards: list[tuple[Ints, Floats]] = []
@@ -79,84 +93,95 @@ class _Ledger:
         self._range = (np.inf, -np.inf)
 
     def _layout(self) -> tuple[bool, str]:
-        """Return whether rows are events, and the column that says what they paid."""
+        """Return whether rows are events, and the column with their rewards."""
         has = self._source.columns
-        events, arms = _PAID[self._family.name]
+        events, arms = _REWARDS[self._family.name]
+        self._source.settle(("trials", *arms, *events, "squares"))
         counted = {"trials", "successes", "total"} & has
         wanted = f"'trials' and '{arms[0]}'"
         if "reward" in has and counted:
-            given = " and ".join(f"'{name}'" for name in sorted(counted | {"reward"}))
-            raise self._source.refuse(f"have either {wanted}, or 'reward'", given)
-        found = [name for name in (arms if counted else events) if name in has]
-        if found and ("trials" in has or not counted):
-            return not counted, found[0]
-        if self._hint and {"trials", "total"} <= has | ({"total"} if "revenue" in has else set()):
-            raise self._source.refuse(f"have the columns {wanted}, or {_BOUNDS}", "totals without bounds")
-        allowed = f"have the columns {wanted} (one row per arm) or '{events[0]}' (one row per event)"
-        named = " and ".join(f"'{name}'" for name in sorted(counted))
-        raise self._source.refuse(allowed, f"{named} alone" if counted else "none of them")
+            found = " and ".join(f"'{self._source.title(name)}'" for name in sorted(counted | {"reward"}))
+            raise self._source.refuse(f"there must be either {wanted}, or 'reward'", f"There are {found}")
+        found_columns = [name for name in (arms if counted else events) if name in has]
+        if found_columns and ("trials" in has or not counted):
+            return not counted, found_columns[0]
+        if self._hint and "trials" in has and has & {"total", "revenue"}:
+            rule = f"sums of rewards that are not 0 or 1 need bounds, as in {self._bounds()}"
+            raise self._source.refuse(rule, "The table has sums without bounds")
+        rule = f"there must be columns {wanted} (counts) or '{events[0]}' (one row per event)"
+        missing = [name for name in ("trials", arms[0]) if name not in has] if counted else [events[0]]
+        which = " and ".join(self._source.naming.column_option(name) for name in missing)
+        named = " and ".join(f"'{self._source.title(name)}'" for name in sorted(counted))
+        found = f"There is only {named}" if counted else "There are none"
+        raise self._source.refuse(rule, f"{found}: name columns with {which}")
+
+    def _bounds(self) -> str:
+        return "--low 0 --high 50" if self._source.naming.command else "family='bounded:low=0,high=50'"
 
     def add(self, batch: Batch) -> None:
         """Take in some rows."""
-        (self._add_events if self._events else self._add_arms)(batch)
+        if not batch.rows:
+            return
+        numbers = self._arms.numbers(batch.text("arm"), batch.text("group"))
+        if len(self._arms) > MOST_TABLE_ARMS:
+            first = batch.first + int(np.argmax(numbers >= MOST_TABLE_ARMS))
+            found = f"One more is in {self._source.at(first)}"
+            raise self._source.refuse(f"there can be at most {MOST_TABLE_ARMS:,} arms", found)
+        (self._add_events if self._events else self._add_counts)(batch, numbers)
 
-    def _add_arms(self, batch: Batch) -> None:
+    def _add_counts(self, batch: Batch, numbers: Ints) -> None:
         trials = self._whole(batch, "trials")
         bernoulli = isinstance(self._family, Bernoulli)
         totals = self._whole(batch, "successes") if bernoulli else batch.numbers(self._column)
         squares = batch.numbers("squares") if "squares" in self._source.columns else None
-        both = zip(batch.text("arm").to_pylist(), batch.text("group").to_pylist(), strict=True)
-        for k, (arm, group) in enumerate(both):
-            row = batch.first + k
-            self._check_sums(int(trials[k]), float(totals[k]), None if squares is None else squares[k], row)
-            if arm in self._number:
-                rows = f"{arm!r} in rows {self._row[self._number[arm]]} and {row}"
-                raise self._source.refuse("have every arm once, in one row", rows)
-            number = self._new(arm, group, row)
-            self._trials[number], self._totals[number] = trials[k], totals[k]
-            if squares is not None:
-                self._squares[number] = squares[k]
+        if bernoulli:
+            self._check_successes(batch.first, trials, totals)
+        else:
+            self._check_sums(batch.first, trials, totals, squares)
+        self._trials += np.bincount(numbers, trials, minlength=MOST_TABLE_ARMS)
+        self._totals += np.bincount(numbers, totals, minlength=MOST_TABLE_ARMS)
+        if squares is not None:
+            self._squares += np.bincount(numbers, squares, minlength=MOST_TABLE_ARMS)
+        if self._trials.sum() > MOST_ROUNDS:
+            found = f"There are {self._trials.sum():g}, up to {self._source.at(batch.first + batch.rows - 1)}"
+            raise self._source.refuse(f"there can be at most {MOST_ROUNDS:g} trials in all", found)
 
-    def _check_sums(self, trials: int, total: float, squares: float | None, row: int) -> None:
-        """Refuse sums that no rewards of the family have."""
-        if isinstance(self._family, Bernoulli):
-            if total > trials:
-                given = Described(f"{total:.0f} of {trials} trials")
-                raise self._source.refuse_row(row, "successes", "at most the trials", given)
-            return
+    def _check_successes(self, first: int, trials: Floats, successes: Floats) -> None:
+        wrong = np.flatnonzero(successes > trials)
+        if wrong.size:
+            k = int(wrong[0])
+            tried, won = self._source.title("trials"), self._source.title("successes")
+            rule = f"successes (column '{won}') must not exceed trials (column '{tried}')"
+            found = f"{successes[k]:.0f} successes in {trials[k]:.0f} trials"
+            raise self._source.refuse_row(first + k, rule, found)
+
+    def _check_sums(self, first: int, trials: Floats, totals: Floats, squares: Floats | None) -> None:
+        """Refuse sums that no rewards between the bounds have."""
         low, high = self._family.low, self._family.high
         room = ROUNDING * trials * max(abs(low), abs(high))
-        if not trials * low - room <= total <= trials * high + room:
-            allowed = f"a sum of as many rewards as trials, each {self._family.support},"
-            given = Described(f"{total:g} of {trials} trials")
-            raise self._source.refuse_row(row, self._column, allowed, given)
-        if squares is not None:
-            # (x − low)(high − x) ≥ 0 for every reward, and no sum of squares is below that of equal rewards.
-            least = total * total / trials if trials else 0.0
-            most = (low + high) * total - trials * low * high
-            # Squares of rewards far from 0 need more digits: what matters is how far rewards are apart.
-            blur = trials * (ROUNDING * (high - low) ** 2 + 1e-12 * max(low * low, high * high))
-            if not least - blur <= squares <= most + blur:
-                allowed = f"the sum of the squared rewards, here from {least:g} to {most:g},"
-                raise self._source.refuse_row(row, "squares", allowed, Described(f"{squares:g}"))
+        wrong = np.flatnonzero((totals < trials * low - room) | (totals > trials * high + room))
+        if wrong.size:
+            k = int(wrong[0])
+            title = self._source.title(self._column)
+            rule = f"column '{title}' must hold sums of rewards, each {self._family.support}"
+            raise self._source.refuse_row(first + k, rule, f"{totals[k]:g} in {trials[k]:.0f} trials")
+        if squares is None:
+            return
+        # (x − low)(high − x) ≥ 0 for every reward, and no sum of squares is below that of equal rewards.
+        least = totals * totals / np.maximum(trials, 1.0)
+        most = (low + high) * totals - trials * low * high
+        # Squares of rewards far from 0 need more digits: what matters is how far rewards are apart.
+        blur = trials * (ROUNDING * (high - low) ** 2 + 1e-12 * max(low * low, high * high))
+        wrong = np.flatnonzero((squares < least - blur) | (squares > most + blur))
+        if wrong.size:
+            k = int(wrong[0])
+            rule = f"column '{self._source.title('squares')}' must hold sums of squared rewards"
+            found = f"{squares[k]:g}, but it must be from {least[k]:g} to {most[k]:g} there"
+            raise self._source.refuse_row(first + k, rule, found)
 
-    def _add_events(self, batch: Batch) -> None:
+    def _add_events(self, batch: Batch, numbers: Ints) -> None:
         rewards = batch.numbers(self._column)
         self._check_rewards(batch, rewards)
-        arms, groups = (pc.dictionary_encode(batch.text(name)) for name in ("arm", "group"))
-        codes = arms.indices.to_numpy().astype(np.int64)
-        pairs = codes * len(groups.dictionary) + groups.indices.to_numpy()
-        _, firsts = np.unique(pairs, return_index=True)
-        names, called = arms.dictionary.to_pylist(), groups.dictionary.to_pylist()
-        for k in np.sort(firsts).tolist():
-            arm, group = names[codes[k]], called[groups.indices[k].as_py()]
-            number = self._number.get(arm)
-            if number is None:
-                self._new(arm, group, batch.first + k)
-            elif self._group[number] != group:
-                given = f"{arm!r} in {self._group[number]!r} and, in row {batch.first + k}, in {group!r}"
-                raise self._source.refuse("have every arm in one group", given)
-        numbers = np.array([self._number[name] for name in names], dtype=np.int64)[codes]
         self._trials += np.bincount(numbers, minlength=MOST_TABLE_ARMS)
         self._totals += np.bincount(numbers, rewards, minlength=MOST_TABLE_ARMS)
         if not isinstance(self._family, Bernoulli):
@@ -171,34 +196,40 @@ class _Ledger:
         if wrong.size:
             k = int(wrong[0])
             if not self._hint:
-                allowed = "0 or 1" if bernoulli else f"{self._family.support}, for {self._family.spec},"
-                given = Described(f"{rewards[k]:g}")
-                raise self._source.refuse_row(batch.first + k, self._column, allowed, given)
+                raise self._no_reward(batch.first + k, f"{rewards[k]:g}")
             self._strange = self._strange or (float(rewards[k]), batch.first + k)
-        if rewards.size:
-            low, high = self._range
-            self._range = min(low, float(rewards.min())), max(high, float(rewards.max()))
+        low, high = self._range
+        self._range = min(low, float(rewards.min())), max(high, float(rewards.max()))
+
+    def _no_reward(self, row: int, found: str) -> ClusterBanditsError:
+        bernoulli = isinstance(self._family, Bernoulli)
+        allowed = "0 or 1" if bernoulli else f"{self._family.support}, the bounds that were given"
+        title = self._source.title(self._column)
+        needed = f", or bounds must be given, as in {self._bounds()}" if self._hint else ""
+        return self._source.refuse_row(row, f"column '{title}' must hold {allowed}{needed}", found)
 
     def result(self) -> HistoryRows:
         """Return what the sums say."""
         if self._strange is not None:
             value, row = self._strange
-            allowed = f"have 0 or 1 in its column '{self._column}', or {_BOUNDS}"
             low, high = self._range
-            raise self._source.refuse(allowed, f"{value:g} in row {row}, and {low:g} to {high:g} in all,")
-        if not self._number:
-            raise self._source.refuse("have at least one row", "none")
-        size = len(self._number)
-        trials, totals, squares = (
-            _frozen(sums[:size].copy()) for sums in (self._trials, self._totals, self._squares)
-        )
-        if int(trials.sum()) > MOST_ROUNDS:
-            raise self._source.refuse(f"have at most {MOST_ROUNDS:g} trials in all", f"{trials.sum():g}")
+            raise self._no_reward(row, f"{value:g}; the rewards go from {low:g} to {high:g}")
+        size = len(self._arms)
+        if not size:
+            rule = "there must be at least one row below the names of the columns"
+            raise self._source.refuse(rule, "There is none")
+        totals, squares = (_frozen(sums[:size].copy()) for sums in (self._totals, self._squares))
         bounded = isinstance(self._family, Bounded)
         known = bounded and (self._events or "squares" in self._source.columns)
-        rewards = self._rewards_by_arm(size) if bounded and self._events else None
+        unit = "successes" if not bounded else "revenue" if self._column == "revenue" else "reward"
         return HistoryRows(
-            tuple(self._number), tuple(self._group), trials, totals, squares if known else None, rewards
+            self._arms.labels(self._source),
+            self._arms.groups,
+            _frozen(self._trials[:size].astype(np.int64)),
+            totals,
+            squares if known else None,
+            self._rewards_by_arm(size) if bounded and self._events else None,
+            unit,
         )
 
     def _rewards_by_arm(self, arms: int) -> tuple[Floats, ...]:
@@ -207,22 +238,14 @@ class _Ledger:
         ends = np.cumsum(np.bincount(numbers, minlength=arms))[:-1]
         return tuple(_frozen(part) for part in np.split(rewards[order], ends))
 
-    def _new(self, arm: str, group: str, row: int) -> int:
-        if len(self._number) == MOST_TABLE_ARMS:
-            raise self._source.refuse(f"have at most {MOST_TABLE_ARMS:,} arms", f"one more in row {row}")
-        self._number[arm] = len(self._group)
-        self._group.append(group)
-        self._row.append(row)
-        return self._number[arm]
-
-    def _whole(self, batch: Batch, name: str) -> Ints:
+    def _whole(self, batch: Batch, name: str) -> Floats:
         values = batch.numbers(name)
         wrong = np.flatnonzero((values < 0) | (values > MOST_ROUNDS) | (values != np.floor(values)))
         if wrong.size:
             k = int(wrong[0])
-            allowed, given = "a whole number, 0 or more,", Described(f"{values[k]:g}")
-            raise self._source.refuse_row(batch.first + k, name, allowed, given)
-        return values.astype(np.int64)
+            rule = f"column '{self._source.title(name)}' must hold whole numbers, 0 or more"
+            raise self._source.refuse_row(batch.first + k, rule, f"{values[k]:g}")
+        return values
 
 
 def _frozen(values: Any) -> Any:

@@ -1,8 +1,8 @@
-r"""Whether a log can be trusted to be what replay needs: arms drawn at random, with the chances it states.
+r"""Checks of what replay needs of a log: arms drawn at random, with the probabilities that it states.
 
-Every test refuses a sound log with a chance of about 10⁻⁶. Propensities are tested by Σ 1{arm k}/p, which
-is the number of rows on average if p is right and every visitor could have been shown arm k; the empirical
-Bernstein inequality says how far off it may be.
+Every test refuses a valid log with a probability of about 10⁻⁶. Propensities are tested by Σ 1{arm k}/p. Its
+expectation is the number of rows if p is right and every visitor could have been shown arm k; the empirical
+Bernstein inequality bounds its deviation.
 
 References
 ----------
@@ -19,18 +19,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
+from clusterbandits.validate import shown
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clusterbandits.studies.columns import Batch, Source
     from clusterbandits.studies.log_survey import Survey
 
-#: The chance of refusing a log that is what it should be.
+#: The probability of refusing a valid log.
 LEVEL = 1e-6
 
 
 def check_chances(source: Source, found: Survey) -> None:
-    """Refuse a log whose arms were not shown as often as they must have been."""
+    """Refuse a log whose arms were not shown as often as its propensities say."""
     if found.least is None:
         _check_uniform(source, found)
     else:
@@ -43,10 +45,9 @@ def _check_uniform(source: Source, found: Survey) -> None:
         shares = [
             f"{found.counts[arm] / found.rows:.3g} of them {found.arms[arm]!r}" for arm in (frequent, rare)
         ]
-        raise source.refuse(
-            "show all arms equally often, or have a column 'propensity' with the chance of each row's arm",
-            f"{found.rows:,} rows, {' and '.join(shares)}",
-        )
+        rule = "all arms must be shown equally often, or a column 'propensity' must have the probability of "
+        rule += "each row's arm"
+        raise source.refuse(rule, f"There are {found.rows:,} rows, {' and '.join(shares)}")
 
 
 def _check_propensities(source: Source, found: Survey, least: NDArray[np.float64]) -> None:
@@ -55,14 +56,15 @@ def _check_propensities(source: Source, found: Survey, least: NDArray[np.float64
     wrong = np.abs(average - 1.0) - _room(found, least)
     arm = int(wrong.argmax())
     if wrong[arm] > 0.0:
-        raise source.refuse(
-            "have propensities that agree with how often arms are shown, 1/p averaging 1 for every arm",
-            f"{average[arm]:.3g} for {found.arms[arm]!r}",
+        rule = (
+            "propensities p must agree with how often arms are shown: Σ 1/p over the rows of an arm, divided "
         )
+        rule += "by the number of all rows, must be about 1"
+        raise source.refuse(rule, f"It is {average[arm]:.3g} for arm {found.arms[arm]!r}")
 
 
 def _room(found: Survey, least: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far from 1 the average of 1{arm}/p may be for chance alone."""
+    """Return how far from 1 the average of 1{arm}/p may be by chance."""
     n = found.rows
     average = found.weights / n
     variance = np.maximum(found.squared_weights / n - average * average, 0.0) * n / max(n - 1, 1)
@@ -71,44 +73,43 @@ def _room(found: Survey, least: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def unnoticed(found: Survey) -> float | None:
-    """Return the share of visitors that may have had no chance to see some arm without its being noticed.
+    """Return the share of visitors who may never see some arm without the test noticing it.
 
-    None for a log without propensities, which is believed to be uniform.
+    None for a log without propensities, which is assumed to be uniform.
     """
     return None if found.least is None else min(1.0, float(_room(found, found.least).max()))
 
 
 class Order:
-    """Whether rows are drawn one by one: a row then shows the arm of the row before it once in K times."""
+    """Tests whether rows are drawn independently: one row in K then repeats the arm of the row before."""
 
     def __init__(self, arms: int) -> None:
         self._arms, self._last = arms, -1
         self._repeats, self.rows = 0, 0
 
     def take(self, arms: NDArray[np.int64]) -> None:
-        """Look at the next rows that may be used."""
+        """Count repeats in the next usable rows."""
         if arms.size:
             self._repeats += int((arms[1:] == arms[:-1]).sum()) + int(arms[0] == self._last)
             self._last = int(arms[-1])
             self.rows += arms.size
 
     def check(self, source: Source) -> None:
-        """Refuse a log in which arms take turns, or come in blocks."""
+        """Refuse a log in which arms alternate or come in blocks."""
         pairs, repeats = self.rows - 1, self._repeats
         if pairs < 1:
             return
         law = stats.binom(pairs, 1.0 / self._arms)
         if 2.0 * min(law.cdf(repeats), law.sf(repeats - 1)) < LEVEL:
-            raise source.refuse(
-                f"show arms drawn one by one, the arm of the row before in one row of {self._arms}",
-                f"it in {repeats:,} of {pairs:,} rows",
-            )
+            rule = f"arms must be drawn independently, so that one row in {self._arms} repeats the arm of "
+            rule += "the row before"
+            raise source.refuse(rule, f"{repeats:,} of {pairs:,} rows do")
 
 
 class Clock:
-    """Sees to it that time never goes backwards.
+    """Checks that time never decreases.
 
-    Times are numbers if the first one is, and are else compared as text: ISO 8601 sorts by time.
+    Times are compared as numbers if the first one is a number, and otherwise as text: ISO 8601 sorts by time.
     """
 
     def __init__(self, source: Source) -> None:
@@ -117,7 +118,7 @@ class Clock:
         self._in_numbers = False
 
     def check(self, batch: Batch) -> None:
-        """Refuse a batch with a time before the one it follows."""
+        """Refuse a batch with a time before the previous one."""
         text = batch.text("time")
         if self._last is None:
             self._in_numbers = _is_number(text[0].as_py())
@@ -126,8 +127,10 @@ class Clock:
         before = pa.concat_arrays([pa.array([last], times.type), times[:-1]])
         backwards = pc.index(pc.less(times, before), True).as_py()
         if backwards >= 0:
-            allowed = "times that never go backwards"
-            raise self._source.refuse_row(batch.first + backwards, "time", allowed, text[backwards].as_py())
+            rule = f"times (column '{self._source.title('time')}') must never decrease"
+            previous = text[backwards - 1].as_py() if backwards else str(self._last)
+            found = f"{shown(text[backwards].as_py())} after {shown(previous)}"
+            raise self._source.refuse_row(batch.first + backwards, rule, found)
         self._last = times[-1].as_py()
 
     def _as_numbers(self, text: Any, first: int) -> Any:
@@ -139,9 +142,8 @@ class Clock:
         wrong = np.flatnonzero(~np.isfinite(times.to_numpy()))
         if wrong.size:
             place = int(wrong[0])
-            raise self._source.refuse_row(
-                first + place, "time", "numbers throughout, as in its first row,", text[place].as_py()
-            )
+            rule = "hold numbers in all rows, as in the first one"
+            raise self._source.refuse_cell(first + place, "time", rule, text[place].as_py())
         return times
 
 

@@ -1,4 +1,4 @@
-"""Replay of logs: what policies would have earned, from rows that show the choices of others."""
+"""Replay of logs: the rewards of policies, estimated from a log of the choices of another policy."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from clusterbandits.studies.replay_result import ReplayResult
 from clusterbandits.validate import Described, between, invalid, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from clusterbandits.families import Family
@@ -43,22 +45,25 @@ def replay(
     family: Family | str = "bernoulli",
     progress: ReplayListener | None = None,
     start: Past | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> ReplayResult:
-    r"""Estimate what policies would earn, from a log of the arms that somebody else chose and their rewards.
+    r"""Estimate the rewards of policies from a log of the choices of another policy.
 
     A policy chooses an arm; rows are skipped until one shows that arm, and the policy receives its reward.
     If the logged arms were drawn uniformly, this has the distribution of the policy's own run. If they were
     drawn with known propensities p, every row is first kept with probability :math:`p_{\min}/p`: the rows
     that are left were drawn uniformly.
 
-    The log is cut into episodes, in each of which every policy starts again and plays ``rounds`` rounds.
-    Their mean rewards are independent and unbiased. The log is read twice, a few MB at a time.
+    The log is cut into episodes. In each, every policy starts again and runs for ``rounds`` rounds.
+    The mean rewards of episodes are independent and unbiased. The log is read twice, a few MB at a time.
 
     Parameters
     ----------
     log
-        The path of a CSV file, a frame, or columns by name: time (never decreasing), arm, reward, and
-        optionally propensity (the probability of showing this arm in this row) and group.
+        The path of a CSV, Excel or Parquet file, a frame, columns by name, or a ``TableFile``, with the
+        columns time (never decreasing), arm, reward, and optionally propensity (the probability of showing
+        this arm in this row) and group. Arms of the same name in different groups are different arms, which
+        are called ``"group / arm"``.
     policies
         A policy or a list of them, or their names, as ``"clus-ucb:a=5"``. In every episode each starts again
         with the history ``start`` alone; rewards from before, as by ``from_history``, are not used.
@@ -79,8 +84,11 @@ def replay(
     progress
         Called after every batch with a ``ReplayProgress``.
     start
-        A history, as ``read_history`` returns it, that every policy knows before the first round of an
-        episode; by default none. It must come from other data than this log.
+        A history, as ``read_history`` returns it, that every policy starts with in each episode; by default
+        none. It must come from other data than this log.
+    columns
+        Names of columns in the log, by what they hold, as in ``{"arm": "ad_id"}``. By default the names
+        above and other usual ones.
 
     Examples
     --------
@@ -105,7 +113,7 @@ def replay(
     level = between("confidence", "replay", confidence, 0.5, 0.9999)
     if progress is not None and not callable(progress):
         raise invalid("progress", "replay", "a function of a ReplayProgress", progress)
-    source = Source(log, COLUMNS, "log", "replay")
+    source = Source(log, COLUMNS, "log", "replay", columns)
     found = survey(source, law, progress)
     learners = read_learners(policies, found, groups, widths, law, start)
     check_chances(source, found)
@@ -124,8 +132,8 @@ def replay(
         start_trials=learners[0].start.trials,
     )
     if np.isfinite(result.means).sum(axis=1).min() < 2:
-        short = f"{result.usable:,} that matched fewer than two episodes"
-        raise source.refuse(f"have more usable rows for episodes of {result.rounds:,} rounds", short)
+        rule = f"at least two episodes of {result.rounds:,} rounds must be matched"
+        raise source.refuse(rule, f"The {result.usable:,} usable rows matched fewer")
     return result
 
 
@@ -137,7 +145,7 @@ def read_learners(
     family: Family,
     start: Past | None = None,
 ) -> list[Learner]:
-    """Return policies or the names of some, ready for the arms of a log and with a history to begin with."""
+    """Return policies, given as objects or by name, for the arms of a log, with their history."""
     known = _clusters(found, groups, widths)
     grouped = groups is not None or found.groups is not None
 
@@ -156,12 +164,12 @@ def _learner(made: Policy, found: Survey, start: Past | None) -> Learner:
 
 
 def needs_groups(made: Policy) -> bool:
-    """Tell whether a policy must know who belongs together."""
+    """Tell whether a policy needs to know the groups."""
     return made.name in _GROUPED or (made.uses_widths and not made.widths_optional)
 
 
 def needs_widths(made: Policy) -> bool:
-    """Tell whether a policy, with its settings, must know widths."""
+    """Tell whether a policy, with its settings, needs declared widths."""
     return made.heeds_widths and not made.widths_optional and made.settings.get("distances") is None
 
 
@@ -177,13 +185,13 @@ def _named(spec: str, known: Clusters, grouped: bool, widths: object, family: Fa
 
 
 def _clusters(found: Survey, groups: object, widths: object) -> Clusters:
-    told = math.inf if widths is None else widths
+    declared = math.inf if widths is None else widths
     if groups is not None:
-        given = Clusters(groups, told)
+        given = Clusters(groups, declared)
         _numbers(given, found, "groups")
         return given
     if found.groups is not None:
-        return Clusters.from_labels(found.groups, told, found.arms)
+        return Clusters.from_labels(found.groups, declared, found.arms)
     if widths is not None:
         allowed = "given with groups: a column 'group' in the log, or 'groups' from Python"
         raise invalid("widths", "replay", allowed, Described("no groups"))

@@ -1,9 +1,9 @@
-r"""The second reading of a log: rows become a uniform log, cut into episodes that every policy plays.
+r"""The second reading of a log: its rows are thinned to a uniform log and cut into episodes.
 
-A row of a uniform log over K arms shows the arm a policy chose with a chance of 1/K, whatever it chose and
-whatever was paid before. So many rows are laid aside for an episode that they match ``rounds`` rounds but for
-one episode in a thousand, P(Binomial(rows, 1/K) < rounds) ≤ 0.001; that one is left out, and as matching
-knows nothing of rewards, leaving it out moves nothing.
+A row of a uniform log over K arms shows the arm that a policy chose with probability 1/K, whatever it chose
+and whatever the rewards before. An episode gets enough rows to match ``rounds`` rounds in 999 of 1000
+episodes, P(Binomial(rows, 1/K) < rounds) ≤ 0.001. The others are left out. Matching does not depend on
+rewards, so this causes no bias.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clusterbandits.simulation.rewards import label_number
 from clusterbandits.simulation.start import NO_HISTORY, Start
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.log_checks import Order
-from clusterbandits.studies.log_survey import Names, ReplayProgress
+from clusterbandits.studies.log_survey import ReplayProgress
 from clusterbandits.validate import Described, invalid, whole
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 EPISODES = 20
 _FEWEST, _MOST = 2, 100_000
+_UNCHANGED = "the log must not change while it is read"
 #: The share of episodes that may run out of rows.
 _UNFINISHED = 1e-3
-#: The most rounds whose rows SciPy can count; of far more it ends the process.
+#: For more rounds a normal approximation is used; SciPy's quantile of far more ends the process.
 _COUNTED = 10**9
 #: What a random stream is for, the first word of its key.
 _THINNING, _CHOICE = range(2)
@@ -47,14 +48,14 @@ _THINNING, _CHOICE = range(2)
 
 @dataclass(frozen=True)
 class Episodes:
-    """Rounds that a fresh policy plays, and usable rows that it has for them."""
+    """The rounds of an episode, and the usable rows that it gets."""
 
     rounds: int
     rows: int
 
 
 def rows_for(rounds: int, arms: int) -> int:
-    """Return the rows in which so many rounds are matched, but for one time in a thousand.
+    """Return the number of rows that match this many rounds in 999 of 1000 episodes.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def rows_for(rounds: int, arms: int) -> int:
 
 
 def rounds_in(rows: int, arms: int) -> int:
-    """Return the most rounds that so many rows match, but for one time in a thousand.
+    """Return the largest number of rounds that this many rows match in 999 of 1000 episodes.
 
     Examples
     --------
@@ -86,10 +87,9 @@ def plan_episodes(source: Source, found: Survey, rounds: object) -> Episodes:
     wanted = whole("rounds", "replay", rounds, least=1)
     rows = rows_for(wanted, arms)
     if usable < _FEWEST * rows:
-        game = count_text(wanted, "round")
-        raise source.refuse(
-            f"have about {_FEWEST * rows:,} usable rows for {_FEWEST} episodes of {game}", _usable(found)
-        )
+        length = count_text(wanted, "round")
+        rule = f"{_FEWEST} episodes of {length} need about {_FEWEST * rows:,} usable rows"
+        raise source.refuse(rule, _usable(found))
     if usable > _MOST * rows:
         least = rounds_in(usable // _MOST, arms) + 1
         allowed = f"at least {least} for a log of {usable:,} usable rows"
@@ -102,23 +102,23 @@ def _by_default(source: Source, found: Survey) -> Episodes:
     rows = int(found.usable) // EPISODES
     rounds = rounds_in(rows, arms) if rows else 0
     if rounds < arms:
-        raise source.refuse(
-            f"have about {EPISODES * rows_for(arms, arms):,} usable rows for {EPISODES} episodes of a round "
-            f"for every arm, or 'rounds' must be given",
-            _usable(found),
-        )
+        rounds_option = "--rounds" if source.naming.command else "rounds="
+        rule = f"{EPISODES} episodes with a round for every arm need about "
+        rule += f"{EPISODES * rows_for(arms, arms):,} usable rows; {rounds_option} sets shorter episodes"
+        raise source.refuse(rule, _usable(found))
     return Episodes(rounds, rows)
 
 
 def _usable(found: Survey) -> str:
     if found.least is None:
-        return f"{found.rows:,}"
+        return f"There are {found.rows:,}"
     least = float(found.least.min())
-    return f"{int(found.usable):,} of {found.rows:,}, as the smallest propensity is {least:.3g},"
+    usable = f"There are {int(found.usable):,} of {found.rows:,}"
+    return f"{usable}, because the smallest propensity is {least:.3g}"
 
 
 class Learner(NamedTuple):
-    """A policy, its own number for every arm of the log, and what it knows before the first round."""
+    """A policy, its number for every arm of the log, and the history that it starts with."""
 
     policy: Policy
     numbers: NDArray[np.int64]
@@ -126,9 +126,9 @@ class Learner(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What a replay leaves behind."""
+    """The outcome of all episodes."""
 
-    #: ``[policy, episode]``: reward a round; NaN where the rows of an episode did not match enough rounds.
+    #: ``[policy, episode]``: mean reward per round; NaN where too few rows of an episode matched.
     means: Floats
     #: ``[policy]``: episodes in which rewards contradicted a declared width.
     alarmed: tuple[int, ...]
@@ -161,28 +161,29 @@ def replay_episodes(
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
-    """Return the generator of one seed, purpose and place."""
+    """Return the random generator for one seed and purpose."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def chance_of(seed: int, label: str, episode: int) -> np.random.Generator:
-    """Return what a policy that draws draws from in one episode."""
+    """Return the random generator of a randomised policy in one episode."""
     return stream(seed, _CHOICE, label_number(label), episode)
 
 
 def _uniform_rows(
     source: Source, found: Survey, seed: int, listener: ReplayListener | None
 ) -> Iterator[Rows]:
-    """Return the rows that are kept: each with the chance p_min/p, which leaves every arm the same."""
-    names, coin, done = Names.of(found.arms), stream(seed, _THINNING), 0
+    """Return the rows that are kept, each with probability p_min/p, so that all arms are equally likely."""
+    coin, done = stream(seed, _THINNING), 0
     least = None if found.least is None else float(found.least.min())
     for batch in source:
-        # A log that is still being written has grown since; what it was is what is replayed.
+        # A log that is still being written may have grown: only the rows of the first reading count.
         size = min(batch.rows, found.rows - done)
-        arms = names.numbers(batch.text("arm")[:size])
-        if len(names) > len(found.arms):
-            raise source.refuse("stay as it is while it is read", f"a new arm, {names.names[-1]!r},")
-        # Some columns can only be read; Numba would compile the loop again for those.
+        groups = None if found.groups is None else batch.text("group")[:size]
+        arms = found.numbers.numbers(batch.text("arm")[:size], groups)
+        if len(found.numbers) > len(found.arms):
+            raise source.refuse(_UNCHANGED, "A new arm appeared")
+        # Numba would compile the loop again for read-only arrays.
         rewards = np.require(batch.numbers("reward")[:size], requirements="W")
         if least is not None:
             kept = coin.random(size) <= least / batch.numbers("propensity")[:size]
@@ -193,7 +194,7 @@ def _uniform_rows(
             listener(ReplayProgress("replaying", done, found.rows))
         if done == found.rows:
             return
-    raise source.refuse("stay as it is while it is read", f"{done:,} rows after {found.rows:,}")
+    raise source.refuse(_UNCHANGED, f"It had {found.rows:,} rows, and then {done:,}")
 
 
 def _parts(before: int, size: int, episode: int) -> Iterator[tuple[slice, bool]]:
@@ -206,7 +207,7 @@ def _parts(before: int, size: int, episode: int) -> Iterator[tuple[slice, bool]]
 
 
 class _Replayed:
-    """A policy and the episodes it has replayed."""
+    """A policy and its results in the episodes so far."""
 
     def __init__(self, learner: Learner, rounds: int, seed: int) -> None:
         self._start = learner.start
@@ -233,7 +234,7 @@ class _Replayed:
         return bool(self._cursor[ROUND] > self._last_round)
 
     def see(self, rows: Rows) -> None:
-        """Let rows of one episode pass."""
+        """Replay some rows of the current episode."""
         if self._done:
             return
         shown = rows if self._numbers is None else rows._replace(arms=self._numbers[rows.arms])
@@ -241,7 +242,7 @@ class _Replayed:
         replay(self._state, shown, 0, self._cursor, self._earned, self._last_round)
 
     def end(self) -> None:
-        """Write down the episode and begin the next one."""
+        """Store the result of the episode and begin the next one."""
         self.means.append(float(self._earned[0]) / self._rounds if self._done else np.nan)
         alarm = getattr(self._state, "alarm", None)
         self.alarmed += bool(self._done and alarm is not None and alarm.fired.any())

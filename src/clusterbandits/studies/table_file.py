@@ -1,0 +1,155 @@
+"""Tables of users and how to read them: the public description, and how errors speak of a table."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterbandits.errors import InvalidInputError, UnreadableFileError
+from clusterbandits.validate import as_mapping, invalid
+from clusterbandits.wording import escaped, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterbandits.errors import ClusterBanditsError
+
+_THOUSANDS = (".", ",", " ", "'")
+#: Settings that say how a table is read, in the order in which they are shown.
+SETTINGS = ("columns", "decimal", "thousands", "sheet", "encoding")
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table and how to read it, where that cannot be seen from the table itself.
+
+    Can be used wherever a table can: in ``read_history``, ``advise`` and ``replay``.
+
+    Parameters
+    ----------
+    table
+        The path of a CSV, Excel or Parquet file, a frame, or columns by name.
+    columns
+        Names of columns in this table, by what they hold: ``{"arm": "ad_id", "trials": "impressions"}``.
+        The usual names need not be given.
+    decimal
+        The decimal separator, ``"."`` or ``","``. By default the cells of each column decide.
+    thousands
+        The thousands separator, ``"."``, ``","``, ``" "`` or ``"'"``. By default the cells decide.
+    sheet
+        The sheet of an Excel workbook. By default the only one that is not empty.
+    encoding
+        The encoding of a text file, such as ``"cp1252"``. By default UTF-8, UTF-16 or Windows-1252,
+        whichever fits.
+
+    Examples
+    --------
+    >>> import clusterbandits as cb
+    >>> ads = {"ad_id": ["a", "b"], "campaign": ["x", "x"], "impressions": ["1.000", "2.500"], "won": [9, 31]}
+    >>> table = cb.TableFile(ads, columns={"successes": "won"}, thousands=".")
+    >>> cb.read_history(table).means.tolist()
+    [0.009, 0.0124]
+    """
+
+    table: object
+    columns: Mapping[str, str] = field(default_factory=dict)
+    decimal: str | None = None
+    thousands: str | None = None
+    sheet: str | None = None
+    encoding: str | None = None
+    #: Whether errors speak of command-line options, and whether columns that are missing are passed over.
+    command: bool = field(default=False, repr=False)
+    lenient: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        named = as_mapping(self.columns)
+        if named is None or not all(isinstance(text, str) for pair in named.items() for text in pair):
+            raise invalid(
+                "columns", "TableFile", "a mapping from what a column holds to its name", self.columns
+            )
+        if self.decimal not in {None, ".", ","}:
+            raise invalid("decimal", "TableFile", "'.' or ','", self.decimal)
+        if self.thousands not in {None, *_THOUSANDS}:
+            raise invalid("thousands", "TableFile", "'.', ',', ' ' or \"'\"", self.thousands)
+        if self.thousands is not None and self.thousands == self.decimal:
+            raise invalid("thousands", "TableFile", "different from the decimal separator", self.thousands)
+
+    @property
+    def path(self) -> Path | None:
+        """The path of the file; None for a table in memory."""
+        return Path(self.table) if isinstance(self.table, str | os.PathLike) else None
+
+    @property
+    def decimal_separator(self) -> str | None:
+        """The decimal separator that the settings imply; None if the cells are to decide."""
+        if self.decimal is None and self.thousands in {".", ","}:
+            return "," if self.thousands == "." else "."
+        return self.decimal
+
+    def settings(self) -> dict[str, object]:
+        """Return the settings that were given."""
+        given = {name: getattr(self, name) for name in SETTINGS}
+        return {name: dict(value) if name == "columns" else value for name, value in given.items() if value}
+
+    def code(self) -> str:
+        """Return what stands between the parentheses of ``read_history`` to read this table.
+
+        Examples
+        --------
+        >>> TableFile("ads.csv", columns={"arm": "ad_id"}).code()
+        "'ads.csv', columns={'arm': 'ad_id'}"
+        >>> TableFile("ads.csv", decimal=",").code()
+        "cb.TableFile('ads.csv', decimal=',')"
+        """
+        source = repr(str(self.table)) if self.path is not None else "table"
+        given = self.settings()
+        text = ", ".join([source, *(f"{name}={value!r}" for name, value in given.items())])
+        return text if set(given) <= {"columns"} else f"cb.TableFile({text})"
+
+
+def as_table_file(table: object, columns: object = None) -> TableFile:
+    """Return a table with its settings; ``columns`` adds to those of the table."""
+    found = table if isinstance(table, TableFile) else TableFile(table)
+    if columns is None:
+        return found
+    more = as_mapping(columns)
+    if more is None:
+        raise invalid("columns", "TableFile", "a mapping from what a column holds to its name", columns)
+    given = {name: getattr(found, name) for name in ("table", *SETTINGS, "command", "lenient")}
+    return TableFile(**given | {"columns": {**found.columns, **more}})
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How errors speak of a table: as a file or as a parameter, with command-line options or Python."""
+
+    place: str
+    is_file: bool
+    command: bool
+
+    @classmethod
+    def of(cls, table: TableFile, parameter: str, owner: str) -> Naming:
+        """Return how to speak of the parameter of a function."""
+        kind = "Log" if parameter == "log" else "Table"
+        path = table.path
+        place = f"{kind} given to {owner}" if path is None else f"{kind} '{path}'"
+        return cls(place, path is not None, table.command)
+
+    def error(self, rule: str, found: str) -> ClusterBanditsError:
+        """Return the error for a table: what must hold, and what is the case instead."""
+        kind = UnreadableFileError if self.is_file else InvalidInputError
+        return kind(f"{self.place}: {rule}. {found}.")
+
+    def option(self, name: str, value: str) -> str:
+        """Return how to give a setting: ``--decimal ,`` or ``decimal=','`` of ``cb.TableFile``."""
+        if self.command:
+            return f"--{name} {shlex.quote(value)}"
+        return f"cb.TableFile(…, {name}={value!r})"
+
+    def column_option(self, name: str, column: str = "NAME") -> str:
+        """Return how to say which column holds something: ``--arm ad_id`` or ``columns={'arm': 'ad_id'}``."""
+        shown = shortened(escaped(column), 40)
+        return f"--{name} {shlex.quote(shown)}" if self.command else f"columns={{{name!r}: {shown!r}}}"
