@@ -137,3 +137,15 @@ def test_a_missing_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
 
 def test_the_bar_is_for_terminals_only(log: Path) -> None:
     assert " rows" in bar_of("replay", str(log))
+
+
+def test_columns_by_other_names(capsys: pytest.CaptureFixture[str], log: Path) -> None:
+    frame = pd.read_csv(log)
+    renamed = log.with_name("renamed.csv")
+    names = {"time": "n", "arm": "shown_to", "reward": "paid", "group": "Campaign"}
+    frame.rename(columns=names).to_csv(renamed, index=False, sep="\t", encoding="utf-16")
+    given = ("--time", "n", "--arm", "shown_to", "--reward", "paid", "--policy", "ucb1")
+    assert call(capsys, renamed, *given) == call(capsys, log, "--policy", "ucb1")
+    code, _, err = call(capsys, renamed, *given[2:])
+    assert code == 2
+    assert "another one named with --time NAME" in err

@@ -172,3 +172,47 @@ def test_the_bar_is_for_terminals_only() -> None:
     shown = bar_of(*SMALL, "--policy", "kl-ucb")
     assert "runs" in shown
     assert "rounds/s" in shown
+
+
+ADS = """Ad ID;Campaign;Impressions;Clicks;Orders
+1;red;1.200;134;12
+1;red;1.200;134;9
+2;red;2.150;231;20
+1;blue;2.500;404;30
+"""
+
+
+def test_a_table_is_a_problem(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "ads.csv"
+    file.write_text(ADS)
+    options = ("--policy", "ucb1", "--horizon", "100", "--runs", "2")
+    code, out, err = call(capsys, "simulate", str(file), "--successes", "Clicks", *options)
+    assert (code, err) == (0, "")
+    assert "Widths: safe widths from the same table" in " ".join(out.split())
+    assert max(len(line) for line in out.splitlines() if str(file) not in line) <= 80
+    spans = call(
+        capsys, "simulate", str(file), "--successes", "Clicks", "--widths", "spans", *options, "--json"
+    )
+    history = cb.read_history(file, columns={"successes": "Clicks"})
+    assert history.arms == ("red / 1", "2", "blue / 1")
+    bound = cb.regret_bound(history.instance(), history.instance().clusters())
+    assert json.loads(spans[1])["bound"]["clus_ucb"] == bound.clus_ucb
+    assert call(capsys, "simulate", str(file), *options)[2].endswith(
+        "choose one, as with --successes Clicks.\n"
+    )
+    code, out, err = call(capsys, "simulate", str(file), "--successes", "Click", *options)
+    assert (code, out) == (2, "")
+    assert err.endswith("Did you mean 'Clicks'?\n")
+    assert "columns=" not in err
+
+
+def test_a_history_beside_a_table_has_its_columns_or_the_usual_ones(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file, past = tmp_path / "ads.csv", tmp_path / "past.csv"
+    file.write_text(ADS)
+    past.write_text("arm,group,trials,successes\n2,red,50,7\n")
+    options = ("--successes", "Clicks", "--policy", "ucb1", "--horizon", "100", "--runs", "2", "--json")
+    for start, trials in ((file, 7050), (past, 50)):
+        code, out, _ = call(capsys, "simulate", str(file), *options, "--start", str(start))
+        assert (code, json.loads(out)["start_trials"]) == (0, trials)

@@ -183,14 +183,10 @@ PROBLEMS: list[tuple[str, int, str, str]] = [
         "one of bernoulli, gaussian, poisson, exponential",
     ),
     (f"{INSTANCE}family = 3\n", 4, "instances[0].family", "one of bernoulli"),
-    (
-        "[[instances]]\ntable = 'admissions'\nfamily = 'bernoulli'\n",
-        4,
-        "instances[0].family",
-        "left out for a table",
-    ),
+    ("[[instances]]\ntable = { columns = {} }\n", 3, "instances[0].table", "keys file, columns, decimal"),
+    ("[[instances]]\ntable = { file = 'x', colour = 1 }\n", 3, "instances[0].table", "keys file, columns"),
     ("[[instances]]\ntable = 3\n", 3, "instances[0].table", "one of flights-by-origin"),
-    ("[[instances]]\ntable = ''\n", 3, "instances[0].table", "the path of a CSV file"),
+    ("[[instances]]\ntable = ''\n", 3, "instances[0].table", "the path of a file"),
     ("[[instances]]\nrandom = 3\n", 3, "instances[0].random", "a table with the keys count, layout, groups"),
 ]
 
@@ -267,6 +263,23 @@ def test_tables_of_ones_own_that_cannot_be_used(name: str, tmp_path: Path) -> No
     line, key, sentence = refusal(f"{POLICIES}\n[[instances]]\ntable = '{name}'\n", tmp_path)
     assert (line, key) == (4, "instances[0].table")
     assert said in sentence
+
+
+def test_tables_may_say_how_they_are_read(tmp_path: Path) -> None:
+    (tmp_path / "ads.csv").write_text(
+        "id;campaign;views;clicks;won;sum\na;x;2.000;9;3;2,5\nb;x;3.000;8;4;7,5\n"
+    )
+    study = tmp_path / "study.toml"
+    settings = "columns = { arm = 'id', successes = 'won' }, thousands = '.'"
+    table = f"{{ file = 'ads.csv', {settings} }}"
+    study.write_text(f"{POLICIES}[[instances]]\ntable = {table}\nstart = {table}\n")
+    (case,) = read_study(study).cases
+    assert case.name == "ads"
+    assert case.instance.means.tolist() == pytest.approx([0.0015, 4 / 3000])
+    assert case.start.trials == 5000
+    bounded = f"table = {table}\nstart = {table}\nfamily = 'bounded:low=0,high=9'\n"
+    study.write_text(f"{POLICIES}[[instances]]\n{bounded}")
+    assert read_study(study).cases[0].instance.means.tolist() == pytest.approx([0.00125, 0.0025])
 
 
 def test_a_folder_is_no_table(tmp_path: Path) -> None:

@@ -7,21 +7,23 @@ from typing import Annotated
 import typer
 
 from clusterbandits.cli.common import High, Json, Low, Seed, Workers, interruptible, reward_family, show
+from clusterbandits.cli.table_options import Reading, history_options
 
 
+@history_options
 def advise(
     history: Annotated[
         str,
         typer.Argument(
             metavar="FILE",
-            help="A CSV file: arm, group, trials, successes; or arm, group, reward, one row per event. "
-            "Rewards that are not 0 or 1 need --high.",
+            help="A table (CSV, Excel, Parquet) with columns arm, group, trials, successes; or arm, group, "
+            "reward with one row per event. Rewards that are not 0 or 1 need --high.",
         ),
     ],
     low: Low = None,
     high: High = None,
-    horizon: Annotated[float, typer.Option(help="Number of rounds ahead.")] = 1e5,
-    confidence: Annotated[float, typer.Option(help="Confidence that all widths are wide enough.")] = 0.95,
+    horizon: Annotated[float, typer.Option(help="Number of future rounds.")] = 1e5,
+    confidence: Annotated[float, typer.Option(help="Confidence that all safe widths hold.")] = 0.95,
     worlds: Annotated[
         int | None,
         typer.Option(help="Plausible sets of means. Default: 32, for over 64 arms fewer down to 16."),
@@ -37,8 +39,10 @@ def advise(
         typer.Option(help="Write a study with these widths to a new .toml file, for clusterbandits run."),
     ] = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
-    """Recommend a policy for a history of trials, with its regret, safe widths, and the code to start it."""
+    """Recommend a policy from a table of past trials: its expected regret, safe widths, and code."""
     from clusterbandits.cli.progress_bar import progress_bar
     from clusterbandits.files import check_new_file, whole_file
     from clusterbandits.serial import to_json
@@ -53,9 +57,10 @@ def advise(
         if study.suffix != ".toml":
             raise invalid("study", "advise", "a file name that ends in .toml", str(study))
         check_new_file(study, "study", "advise")
+    table = reading.history(history)
     with interruptible("nothing was written."), progress_bar() as listener:
         found = ask(
-            history,
+            table,
             family=None if low is None and high is None else reward_family(None, low, high),
             horizon=horizon,
             confidence=confidence,
@@ -73,6 +78,6 @@ def advise(
         from clusterbandits.studies.advice_files import study_text
 
         with whole_file(study) as unfinished:
-            unfinished.write_text(study_text(found, Path(history), study), encoding="utf-8")
+            unfinished.write_text(study_text(found, table, study), encoding="utf-8")
         show(f"Wrote {study}. Next: clusterbandits run {shlex.quote(str(study))}", err=True)
-    show(to_json(found.to_dict(history), indent=2) if json else found.text(history))
+    show(to_json(found.to_dict(table), indent=2) if json else found.text(table))

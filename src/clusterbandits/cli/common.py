@@ -15,17 +15,22 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from clusterbandits.studies.history import History
+    from clusterbandits.studies.table_file import TableFile
 
 Problem = Annotated[
     str,
     typer.Argument(
         metavar="MEANS|FILE",
-        help='Means, as "0.41,0.42; 0.43,0.44" (semicolons between clusters), or a TOML file.',
+        help='Means, as "0.41,0.42; 0.43,0.44" (semicolons between clusters); a TOML file; or a table of '
+        "trials (CSV, Excel, Parquet), whose estimates are the means.",
     ),
 ]
 Widths = Annotated[
     str | None,
-    typer.Option(help="Width of each cluster, as 0.03,0.04, or one for all. Default: the true spans."),
+    typer.Option(
+        help="Width of each cluster, as 0.03,0.04, one for all, or spans. Default: the true spans; for "
+        "a table, safe widths."
+    ),
 ]
 Family = Annotated[
     str | None,
@@ -47,9 +52,7 @@ Dask = Annotated[
 ]
 Start = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE", help="A CSV file of past trials that policies know at the start, as for advise."
-    ),
+    typer.Option(metavar="FILE", help="A table of past trials that policies start from, as for advise."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
@@ -92,14 +95,14 @@ def show(result: object, *, err: bool = False) -> None:
         print("\n".join(map(escaped, lines)), file=sys.stderr if err else sys.stdout)
 
 
-def past(file: str | None, owner: str, family: str | None = None) -> History | None:
-    """Return the history in a file of past trials, of bounded rewards if that is the family; else None."""
-    if file is None:
+def past(table: TableFile | None, owner: str, family: str | None = None) -> History | None:
+    """Return the history in a table of past trials, of bounded rewards if that is the family; else None."""
+    if table is None:
         return None
     from clusterbandits.studies.history import read_history
 
     bounded = family if family is not None and family.startswith("bounded") else None
-    return read_history(file, owner, family=bounded)
+    return read_history(table, owner, family=bounded)
 
 
 @contextlib.contextmanager
@@ -125,7 +128,7 @@ def executor_at(dask: str | None, workers: int | None = None) -> Iterator[Execut
     from clusterbandits.validate import invalid
 
     if workers is not None:
-        raise invalid("workers", "the command", "left out where a Dask cluster plays", workers)
+        raise invalid("workers", "the command", "left out where a Dask cluster simulates", workers)
 
     def tell() -> None:
         show(f"No worker has joined the Dask cluster at {dask} yet: waiting for the first.", err=True)

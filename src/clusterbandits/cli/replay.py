@@ -1,6 +1,5 @@
-"""``clusterbandits replay``: estimate from a log what policies would have earned."""
+"""``clusterbandits replay``: estimate the rewards of policies from a log."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,13 +16,17 @@ from clusterbandits.cli.common import (
     reward_family,
     show,
 )
+from clusterbandits.cli.table_options import Reading, log_options
 
 
+@log_options
 def replay(
     log: Annotated[
-        Path,
+        str,
         typer.Argument(
-            metavar="LOG", help="A CSV file: time, arm, reward, and perhaps propensity and group."
+            metavar="LOG",
+            help="A table (CSV, Excel, Parquet) with columns time, arm, reward, and if known propensity and "
+            "group.",
         ),
     ],
     policy: Annotated[
@@ -33,7 +36,7 @@ def replay(
     widths: Annotated[
         str | None,
         typer.Option(
-            help="Width of each group: 0.03,0.04 as they appear, red=0.03,blue=0.04, or one for all."
+            help="Width of each group: red=0.03,blue=0.04; 0.03,0.04 in order of appearance; or one for all."
         ),
     ] = None,
     rounds: Annotated[
@@ -49,16 +52,18 @@ def replay(
         bool, typer.Option("--arms", help="Also show the rewards of every arm in the log.")
     ] = False,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
-    """Estimate what policies would have earned, from a log of other choices."""
+    """Estimate the rewards of policies from a log of the choices of another policy."""
     from clusterbandits.cli.progress_bar import replay_bar
     from clusterbandits.serial import to_json
     from clusterbandits.studies.replay import replay as run
 
-    known = past(start, "replay", reward_family(family, low, high))
-    with interruptible("nothing is kept of a replay that is not finished."), replay_bar() as listener:
+    known = past(reading.start(start), "replay", reward_family(family, low, high))
+    with interruptible("an unfinished replay has no result."), replay_bar() as listener:
         result = run(
-            log,
+            reading.log(log),
             policy or ["auto"],
             widths=None if widths is None else _widths(widths),
             rounds=rounds,

@@ -9,7 +9,9 @@ import typer
 from clusterbandits.cli.common import (
     Dask,
     Family,
+    High,
     Json,
+    Low,
     Problem,
     Seed,
     Start,
@@ -17,21 +19,25 @@ from clusterbandits.cli.common import (
     Workers,
     executor_at,
     past,
+    reward_family,
     show,
 )
+from clusterbandits.cli.table_options import Reading, history_options
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
 
-
-#: The default policy draws in every round; over so many rounds it is simulated only if it is named.
+#: The default policy draws in every round; at longer horizons it is simulated only if it is named.
 _LONGEST_AUTO = 1e7
 
 
+@history_options
 def simulate(
     problem: Problem,
     widths: Widths = None,
     family: Family = None,
+    low: Low = None,
+    high: High = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,6 +62,8 @@ def simulate(
     start: Start = None,
     dask: Dask = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Simulate policies on a problem, and show their regret beside lower bounds."""
     from clusterbandits.bounds import regret_bound
@@ -63,15 +71,18 @@ def simulate(
     from clusterbandits.errors import SimulationInterrupted
     from clusterbandits.serial import to_json
     from clusterbandits.simulation import simulate as run
-    from clusterbandits.studies.problem import read_problem
+    from clusterbandits.studies.problem import is_table, read_problem
 
-    stated = read_problem(problem, widths, family, owner="simulate")
+    if low is not None or high is not None:
+        family = reward_family(family, low, high)
+    source = reading.history(problem) if is_table(problem) else problem
+    stated = read_problem(source, widths, family, owner="simulate")
     if plot is not None:
         from clusterbandits.report.picture import check_picture_file
 
         check_picture_file(plot, "plot", "simulate")
     bound = regret_bound(stated.instance, stated.clusters)
-    known = past(start, "simulate", family)
+    known = past(reading.start(start), "simulate", family)
     interrupted = None
     try:
         with executor_at(dask, workers) as executor, progress_bar() as listener:
@@ -98,9 +109,11 @@ def simulate(
         show(to_json(result.to_dict() | {"bound": bound.to_dict()}, indent=2))
     else:
         table = result.table()
-        notes = [*table.notes, _bounds(bound, warm=known is not None)]
+        notes = [*table.notes, *stated.notes, _bounds(bound, warm=known is not None)]
         if not policy and horizon > _LONGEST_AUTO:
-            notes.append("auto is left out: it cannot skip ahead. --policy auto simulates it all the same.")
+            notes.append(
+                "auto is left out: it draws in every round, which is slow. --policy auto includes it."
+            )
         show(replace(table, notes=tuple(notes)).text())
     if plot is not None:
         from clusterbandits.report.regret_panel import save_regret_plot

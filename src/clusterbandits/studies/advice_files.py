@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clusterbandits.families import Bernoulli
 from clusterbandits.report.arms_panel import ArmsGroup, arms_figure, arms_panel
 from clusterbandits.report.picture import check_picture_file, save_figure
 from clusterbandits.serial import number_text
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.group_advice import may_be_best
 from clusterbandits.studies.history import TABLES
+from clusterbandits.studies.table_file import TableFile, as_table_file
 from clusterbandits.tables import plain
 from clusterbandits.validate import invalid
 from clusterbandits.wording import is_text
@@ -80,8 +82,8 @@ def _title(advice: Advice) -> str:
     return f"{count_text(arms, 'arm')} in {count_text(groups, 'group')}{shown}"
 
 
-def study_text(advice: Advice, table: Path, study: Path) -> str:
-    """Return a study that plays the policies with the safe widths against the estimated means.
+def study_text(advice: Advice, table: Path | TableFile, study: Path) -> str:
+    """Return a study that simulates the best policies with the safe widths at the estimated means.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def study_text(advice: Advice, table: Path, study: Path) -> str:
     table
         The file of the history.
     study
-        The file that the study will be: the path of the table begins at its folder.
+        The file of the study. The path of the table in it is relative to its folder.
 
     Examples
     --------
@@ -109,7 +111,11 @@ def study_text(advice: Advice, table: Path, study: Path) -> str:
     groups = { "x" = 0, "y" = 0 }
     ...
     """
-    path, name = _table_path(table, study), plain(table.stem).strip() or "history"
+    described = as_table_file(table)
+    file = described.path or Path("history.csv")
+    named, name = _named_table(file, described, study), plain(file.stem).strip() or "history"
+    bounded = "" if isinstance(advice.history.family, Bernoulli) else advice.history.family.spec
+    family = f"family = {toml_text(bounded)}\n" if bounded else ""
     said = f"Recommended: {advice.recommended}. {advice.reason}"
     widths = ", ".join(f"{toml_text(name)} = {_number(width)}" for name, width in advice.widths.items())
     return f"""# Made by: clusterbandits advise. Run it:  clusterbandits run {plain(shlex.quote(study.name))}
@@ -123,9 +129,9 @@ policies = {json.dumps(_played(advice))}
 
 [[instances]]
 name = {toml_text(name)}
-table = {toml_text(path)}
-start = {toml_text(path)}
-
+table = {named}
+start = {named}
+{family}
 # Safe with {advice.confidence:g} confidence.
 [[instances.widths]]
 name = "safe"
@@ -143,8 +149,19 @@ def _played(advice: Advice) -> list[str]:
     return [one.policy for one in ranked[:_PLAYED]]
 
 
+def _named_table(table: Path, described: TableFile, study: Path) -> str:
+    """Return the table as the study names it: a path, or a table with the settings for reading it."""
+    path, settings = toml_text(_table_path(table, study)), described.settings()
+    if not settings:
+        return path
+    names = described.columns.items()
+    columns = ", ".join(f"{toml_text(role)} = {toml_text(name)}" for role, name in names)
+    values = {key: f"{{ {columns} }}" if key == "columns" else toml_text(settings[key]) for key in settings}
+    return f"{{ file = {path}, {', '.join(f'{key} = {value}' for key, value in values.items())} }}"
+
+
 def _table_path(table: Path, study: Path) -> str:
-    """Return the path of the table as the study names it: not by the name of a bundled table."""
+    """Return the path of the table from the folder of the study, never the name of a bundled table."""
     path = Path(os.path.relpath(table, study.parent)).as_posix()
     if not is_text(path):
         raise invalid("table", "advise --study", "a file whose path is text in UTF-8", path)

@@ -14,6 +14,7 @@ from clusterbandits.policies.policy import DEFAULT
 from clusterbandits.simulation.statistics import count_text, difference, plus_minus
 from clusterbandits.studies.candidates import TAIL_WEIGHT
 from clusterbandits.studies.safe_widths import CONFIDENCE
+from clusterbandits.studies.table_file import as_table_file
 from clusterbandits.tables import Table, cell, html_paragraph, paragraph
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _SHOWN_NAMES = 8
 _SERVED = "Or as a service ('clusterbandits serve' prints its address and a key):"
 
 
-def text(advice: Advice, table: str | None = None) -> str:
+def text(advice: Advice, table: object = None) -> str:
     """Return the recommendation, both tables, and the code that starts the policy."""
     tables = [candidate_table(advice).text(), group_table(advice).text()]
     started = ["Start it with:", code(advice, table), _SERVED, service_code(advice)]
@@ -47,10 +48,10 @@ def recommendation(advice: Advice) -> str:
     return paragraph(f"Recommended: {advice.recommended}. {advice.reason}")
 
 
-def code(advice: Advice, table: str | None = None) -> str:
+def code(advice: Advice, table: object = None) -> str:
     """Return Python code that starts the recommended policy from the history."""
     kind = POLICIES[advice.recommended]
-    source = "table" if table is None else repr(table)
+    source = "table" if table is None else as_table_file(table).code()
     family = "" if advice.history.family == Bernoulli() else f", family={advice.history.family.spec!r}"
     lines = ["import clusterbandits as cb", "", f"history = cb.read_history({source}{family})"]
     widths = ""
@@ -60,7 +61,7 @@ def code(advice: Advice, table: str | None = None) -> str:
     lines += [
         f"policy = cb.{kind.__name__}.from_history(history{widths})",
         "arm = policy.ask()  # the arm to show",
-        "policy.tell(arm, reward)  # what it paid, when that is known",
+        "policy.tell(arm, reward)  # its reward, when that is known",
     ]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Advice from a history: which policy, why, what it will pay, and how to start it; and safe widths."""
+"""Advice from a history: a policy, its expected regret, the code that starts it, and safe widths."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from clusterbandits.studies.history import History
     from clusterbandits.tables import Table
 
-#: Worlds where nobody says how many: fewer for many arms, so that an answer takes a minute.
+#: The default number of worlds: fewer for many arms, so that an answer takes a minute.
 _WORLDS, _FEWEST_WORLDS, _MANY_ARMS = 32, 16, 64
 _MOST_WORLDS = 10_000
 _MOST_PLAYED_ROUNDS = 10**12
-#: Draws of the means from which the chance of a group to hold the best arm is counted.
+#: Draws of the means that give the probability that a group holds the best arm.
 _DRAWS = 1000
 
 
@@ -47,18 +47,18 @@ _DRAWS = 1000
 class Advice:
     """Which policy to use and how to start it, with the numbers behind it; made by ``advise``.
 
-    Prints as a sentence, tables, and the code that starts the policy.
+    Prints as the recommendation, tables, and the code that starts the policy.
     """
 
     history: History
     confidence: float
     settings: AdviceSettings
     groups: tuple[GroupAdvice, ...]
-    #: What must be paid at the estimated means with the safe widths.
+    #: Bounds on regret at the estimated means with the safe widths.
     bound: RegretBound
     #: Every policy that was tried.
     candidates: tuple[Candidate, ...]
-    #: The name of the policy to take, with the safe widths.
+    #: The name of the recommended policy.
     recommended: str
     reason: str
 
@@ -68,20 +68,20 @@ class Advice:
         return {group.name: group.width for group in self.groups}
 
     def clusters(self) -> Clusters:
-        """Return the groups with their safe widths, for a policy to be told."""
+        """Return the groups with their safe widths."""
         return Clusters(self.history.partition, self.widths)
 
     def policy(self) -> Policy:
-        """Return the recommended policy, told the history: ready to ``ask`` and ``tell``."""
+        """Return the recommended policy, started from the history: ready to ``ask`` and ``tell``."""
         return POLICIES[self.recommended].from_history(self.history, self.widths)
 
-    def code(self, table: str | None = None) -> str:
+    def code(self, table: object = None) -> str:
         """Return Python code that starts the recommended policy.
 
         Parameters
         ----------
         table
-            The file of the history; by default a variable ``table``.
+            The path of the history, or its ``TableFile``; by default a variable ``table``.
         """
         return advice_tables.code(self, table)
 
@@ -97,12 +97,12 @@ class Advice:
         """Return a row for every policy that was tried."""
         return advice_tables.candidate_table(self)
 
-    def text(self, table: str | None = None) -> str:
-        """Return everything for people; ``table`` is the file of the history, for the code at the end."""
+    def text(self, table: object = None) -> str:
+        """Return everything as text; ``table`` is the path of the history, for the code at the end."""
         return advice_tables.text(self, table)
 
-    def to_dict(self, table: str | None = None) -> dict[str, Any]:
-        """Return everything as plain data; ``table`` is the file of the history, for the code in it."""
+    def to_dict(self, table: object = None) -> dict[str, Any]:
+        """Return everything as plain data; ``table`` is the path of the history, for the code in it."""
         return {
             "recommended": self.recommended,
             "reason": self.reason,
@@ -139,20 +139,21 @@ def advise(
     seed: int = 0,
     workers: int | None = None,
     progress: Listener | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Advice:
-    """Return the policy to use after a history, what it will pay, and safe widths for the groups.
+    """Return the policy to use after a history, its expected regret, and safe widths for the groups.
 
-    Policies of the league are simulated in worlds that the history leaves plausible, from the history on and
-    without it. Recommended is the one with the least score of those whose regret has a proven bound; or the
-    default, Kindred, where that is not clearly worse. The score is the mean regret from the history on and a
-    quarter of the way to its 95th percentile.
+    Policies of the league are simulated in plausible worlds: true means drawn given the history. Each starts
+    with the history, and also without it. Recommended is the policy with the lowest score of those with a
+    proven bound on regret; or the default, Kindred, unless it is clearly worse. The score is the mean regret
+    with the history plus a quarter of the distance from there to its 95th percentile.
 
     Parameters
     ----------
     table
-        Trials and successes, as for ``read_history``: a CSV file, a frame or columns with one row per arm
-        (arm, group, trials, successes) or one row per event (arm, group, reward). Rewards other than 0 or 1
-        need ``family``.
+        Trials and successes, as for ``read_history``: a file, a frame or columns with counts (arm, group,
+        trials, successes) or one row per event (arm, group, reward). Rewards other than 0 or 1 need
+        ``family``.
     family
         The bounds of rewards that are not 0 or 1, as in ``"bounded:low=0,high=50"``.
     horizon
@@ -167,6 +168,8 @@ def advise(
         Threads; by default one per core. The result does not depend on it.
     progress
         Called several times per second with a ``Progress``.
+    columns
+        Names of columns in the table, by what they hold, as for ``read_history``.
 
     Examples
     --------
@@ -182,7 +185,7 @@ def advise(
     >>> advice.widths
     {'red': 0.0274, 'blue': 0.0367}
     """
-    history = read_history(table, "advise", family=family)
+    history = read_history(table, "advise", family=family, columns=columns)
     level = as_float(confidence)
     if not 0.5 <= level <= 0.9999:
         raise invalid("confidence", "advise", "a number from 0.5 to 0.9999", confidence)
@@ -212,7 +215,7 @@ def advise(
 
 
 def estimated_means(history: History) -> NDArray[np.float64]:
-    """Return the mean rewards; an arm that was never tried is taken to be as good as its group is.
+    """Return the mean rewards; an arm that was never tried gets the mean of its group.
 
     Examples
     --------

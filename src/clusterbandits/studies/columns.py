@@ -204,7 +204,7 @@ class Source:
             raise self.refuse(rule, f"Columns of this name: {len(alike)}")
         near = difflib.get_close_matches(title, names, 1)
         hint = f". Did you mean {shown(near[0])}?" if near else f". The columns are: {listed(names, _HEADER)}"
-        raise self.refuse(rule, f"There is no column {shown(title)}{hint}".removesuffix("."))
+        raise self.refuse(rule, f"There is no column {shown(title)}{hint}")
 
     def _unclear(self, name: str, titles: Sequence[str]) -> ClusterBanditsError:
         both = " and ".join(f"'{escaped(title)}'" for title in titles)

@@ -1,4 +1,4 @@
-"""A problem as people write it: one line of means, or a small TOML file."""
+"""A problem: one line of means, a small TOML file, or a table of trials whose estimates are the means."""
 
 from __future__ import annotations
 
@@ -7,34 +7,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.instance import Instance
+from clusterbandits.studies.history import read_history
+from clusterbandits.studies.table_file import TableFile, as_table_file
 from clusterbandits.studies.toml_file import parse_toml, read_text
 from clusterbandits.validate import Described, invalid
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
 
-_EXAMPLE = 'means such as "0.41,0.42; 0.43,0.44", groups parted by semicolons, or a TOML file'
+_EXAMPLE = 'means such as "0.41,0.42; 0.43,0.44", semicolons between clusters, or a file'
+#: Endings of files that hold tables; other files are TOML.
+_TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet", ".pq")
+_SPANS = "spans"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The truth and what a learner is told of it."""
+    """The environment and the clusters with declared widths."""
 
     instance: Instance
     clusters: Clusters
+    #: Where means and widths come from, if that is not obvious.
+    notes: tuple[str, ...] = ()
 
 
 def read_problem(
-    source: str, widths: str | None = None, family: str | None = None, owner: str = "bound"
+    source: str | TableFile, widths: str | None = None, family: str | None = None, owner: str = "bound"
 ) -> Problem:
-    """Read a problem from a line of means or from the TOML file a path names.
+    """Read a problem from a line of means, a TOML file, or a table of trials.
 
     Parameters
     ----------
     source
-        Means with commas between arms and semicolons between clusters; or the path of a TOML file.
+        Means with commas between arms and semicolons between clusters; or the path of a TOML file or of a
+        table.
     widths
-        Widths with commas between them, or one for all; by default those of the file, or the true spans.
+        Widths with commas between them, one for all, or ``"spans"`` for the true spans; by default those of
+        the TOML file, the true spans for a line of means, and safe widths for a table.
     family
         A family as ``as_family`` reads it; by default that of the file, or Bernoulli.
     owner
@@ -45,6 +54,8 @@ def read_problem(
     >>> read_problem("0.41,0.42; 0.45", widths="0.03").clusters
     Clusters([2, 1], widths=[0.03, 0.03])
     """
+    if isinstance(source, TableFile) or is_table(source):
+        return _from_table(source, widths, family, owner)
     described: dict[str, Any] = (
         _from_file(Path(source)) if _is_path(source) else {"means": _means(source, owner)}
     )
@@ -52,8 +63,30 @@ def read_problem(
     instance = Instance(described["means"], family=named)
     if widths is None:
         return Problem(instance, instance.clusters(_file_widths(described, instance)))
-    told = _numbers("widths", widths, owner)
-    return Problem(instance, instance.clusters(told[0] if len(told) == 1 else told))
+    return Problem(instance, _declared(instance, widths, owner))
+
+
+def is_table(source: str) -> bool:
+    """Tell whether a problem is a table of trials, by the ending of the file."""
+    return Path(source).suffix.lower() in _TABLES
+
+
+def _from_table(source: str | TableFile, widths: str | None, family: str | None, owner: str) -> Problem:
+    history = read_history(source, owner, family=family)
+    instance = history.instance()
+    file = as_table_file(source).path
+    means = f"Means: the estimates of {'the table' if file is None else file}."
+    if widths is not None:
+        return Problem(instance, _declared(instance, widths, owner), (means,))
+    said = f"{means} Widths: safe widths from the same table, all of which hold with 95 % confidence; "
+    return Problem(instance, history.clusters(), (f"{said}--widths spans takes the spans of the estimates.",))
+
+
+def _declared(instance: Instance, widths: str, owner: str) -> Clusters:
+    if widths.strip() == _SPANS:
+        return instance.clusters()
+    declared = _numbers("widths", widths, owner)
+    return instance.clusters(declared[0] if len(declared) == 1 else declared)
 
 
 def _is_path(source: str) -> bool:
@@ -82,8 +115,8 @@ def _numbers(parameter: str, text: str, owner: str) -> list[float]:
 
 
 def _file_widths(described: dict[str, Any], instance: Instance) -> list[Any]:
-    told = described.get("widths") or [None] * len(instance.spans)
-    return [span if width is None else width for width, span in zip(told, instance.spans, strict=True)]
+    declared = described.get("widths") or [None] * len(instance.spans)
+    return [span if width is None else width for width, span in zip(declared, instance.spans, strict=True)]
 
 
 def _from_file(path: Path) -> dict[str, Any]:

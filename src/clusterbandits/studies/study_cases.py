@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clusterbandits.families import Bounded
 from clusterbandits.generators import random_instance
 from clusterbandits.instance import Instance
 from clusterbandits.limits import LARGEST_SEED, MOST_TABLE_ARMS
@@ -16,6 +17,7 @@ from clusterbandits.serial import number_text
 from clusterbandits.simulation.start import NO_HISTORY, Start, read_start
 from clusterbandits.studies.history import TABLES, read_history, table_history
 from clusterbandits.studies.study_schema import INSTANCE, RANDOM, WIDTHS
+from clusterbandits.studies.table_file import SETTINGS, TableFile
 from clusterbandits.studies.toml_file import OWNER, Document, given
 from clusterbandits.validate import Described, as_float, invalid, is_list, whole
 from clusterbandits.wording import listed
@@ -172,18 +174,21 @@ def _start(document: Document, table: dict[str, Any], where: Keys, folder: Path,
     with document.at(*where, "start"):
         if "random" in table:
             raise invalid("start", OWNER, "left out where instances are drawn", named)
-        start = read_start(_history("start", named, folder), instance.arms, OWNER)
+        bounded = instance.family.spec if isinstance(instance.family, Bounded) else None
+        start = read_start(_history("start", named, folder, bounded), instance.arms, OWNER)
         start.check_family(instance.family, OWNER)
     return start
 
 
 def _default_name(table: dict[str, Any], place: int) -> str:
     named = table.get("table")
+    if isinstance(named, dict):
+        named = named.get("file")
     return Path(named).stem if isinstance(named, str) and named.strip() else f"instance {place + 1}"
 
 
 def _check_rules(document: Document, case: Case, where: Keys) -> None:
-    """Refuse widths that do not suit an instance before anything is played."""
+    """Refuse widths that do not suit an instance before anything is simulated."""
     for place, rule in enumerate(case.rules):
         with document.at(*where, place, "groups"):
             rule.clusters(case.instance)
@@ -194,16 +199,13 @@ def _instances(
 ) -> Iterator[Instance]:
     kind = document.one_of(table, where, _KINDS)
     family = table.get("family", "bernoulli")
-    if kind == "table" and "family" in table:
-        with document.at(*where, "family"):
-            raise invalid("family", OWNER, "left out for a table of successes", family)
     if kind == "random":
         keys = (*where, "random")
         yield from _drawn(document, document.table(table["random"], keys, RANDOM), keys, seed, family)
         return
     with document.at(*where, kind):
         if kind == "table":
-            yield _history("table", table["table"], folder).instance()
+            yield _history("table", table["table"], folder, family).instance()
         else:
             yield _written(table["means"], family)
 
@@ -214,11 +216,16 @@ def _written(means: object, family: Any) -> Instance:
     return Instance(means, family=family)
 
 
-def _history(key: str, named: object, folder: Path) -> History:
-    """Return the bundled table, or the table of a CSV file, that a key names."""
-    if not isinstance(named, str) or not named.strip():
-        raise invalid(key, OWNER, f"one of {listed(TABLES)}, or the path of a CSV file", named)
-    return table_history(named) if named in TABLES else read_history(folder / named, OWNER)
+def _history(key: str, named: object, folder: Path, family: Any) -> History:
+    """Return the bundled table, or the table of a file, that a key names."""
+    settings: dict[str, Any] = dict(named) if isinstance(named, dict) else {"file": named}
+    file = settings.pop("file", None)
+    if not isinstance(file, str) or not file.strip() or not set(settings) <= set(SETTINGS):
+        allowed = f"one of {listed(TABLES)}, the path of a file, or a table with the keys file, "
+        raise invalid(key, OWNER, allowed + f"{', '.join(SETTINGS)}", named)
+    if file in TABLES and not settings:
+        return table_history(file)
+    return read_history(TableFile(folder / file, **settings), OWNER, family=family)
 
 
 def _drawn(

@@ -34,21 +34,21 @@ INSTANCE = (
     Key("means", "lists of means, one for each group, or a table by group", "the means, written here"),
     Key(
         "table",
-        "a bundled table or the path of a CSV file",
-        "means = successes / trials of every arm; a path begins at the study's folder",
+        "a bundled table, a path, or a table with file, columns, decimal, …",
+        "a table of trials, whose estimates are the means; paths are relative to the study",
     ),
     Key("random", "a table", "many instances, drawn, see below"),
     Key(
         "family",
         "a reward family, as gaussian:sigma=0.5",
-        "the law of rewards; not with a table",
+        "the reward distribution; with a table, bernoulli or bounded",
         "bernoulli",
     ),
     Key("widths", "a list of tables", "what policies are told here", "the study's widths"),
     Key(
         "start",
-        "a bundled table or the path of a CSV file",
-        "a history that policies know before the first round; a path begins at the study's folder",
+        "as for table",
+        "a history that policies start from",
         "none",
     ),
 )

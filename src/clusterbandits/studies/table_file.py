@@ -141,7 +141,7 @@ class Naming:
     def error(self, rule: str, found: str) -> ClusterBanditsError:
         """Return the error for a table: what must hold, and what is the case instead."""
         kind = UnreadableFileError if self.is_file else InvalidInputError
-        return kind(f"{self.place}: {rule}. {found}.")
+        return kind(f"{self.place}: {rule}. {found}{'' if found.endswith(('.', '?')) else '.'}")
 
     def option(self, name: str, value: str) -> str:
         """Return how to give a setting: ``--decimal ,`` or ``decimal=','`` of ``cb.TableFile``."""
