@@ -1,6 +1,7 @@
-"""Bandits whose options come in groups.
+"""Bandits whose arms come in groups.
 
-Tell it which options belong together and how far apart they can be; it shows what that knowledge is worth.
+Declare which arms form a cluster and how far apart their means can be. The library computes what this
+knowledge is worth, chooses arms, and simulates policies exactly at any horizon.
 """
 
 from __future__ import annotations
@@ -94,15 +95,15 @@ _HOMES = {
     "studies.study_report": ("StudyReport",),
     "studies.table_file": ("TableFile",),
 }
-#: Packages with a registry: one line there exports a family or a policy.
+#: The packages with a registry, which export all its families or policies.
 _OPEN = ("families", "policies")
-#: Public names of earlier versions, and what they are called now.
+#: Public names of earlier versions, with their present names.
 _RENAMED = {"MachinesError": "WorkersError"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for, so that ``--help`` never waits for Numba."""
+    """Import a public name on first use, so that ``--help`` does not wait for Numba."""
     if name in {*_HOMES, *_OPEN, "testing"}:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _RENAMED:
@@ -120,7 +121,7 @@ def __getattr__(name: str) -> object:
 
 
 def _installed(name: str) -> bool:
-    """Tell whether a name can be used: a star imports those alone that need no missing extra."""
+    """Return whether a name can be imported without a missing extra; a star imports only those."""
     try:
         __getattr__(name)
     except ImportError:
@@ -129,7 +130,7 @@ def _installed(name: str) -> bool:
 
 
 def _registered() -> dict[str, str]:
-    """Return the names that families and policies export, and their packages."""
+    """Return the names that families and policies export, with their packages."""
     packages = {home: importlib.import_module(f"{__name__}.{home}") for home in _OPEN}
     return {name: home for home, package in packages.items() for name in package.PUBLIC}
 

@@ -1,4 +1,4 @@
-"""What the learner knows: which arms belong together, and how far apart their means can be."""
+"""``Clusters``: which arms form a cluster, and the declared widths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: A span may exceed its width by this share of the width, and by what rounding does to the largest mean.
+#: The share of a width by which a span may exceed it, in addition to the rounding error of the largest mean.
 TOLERANCE = 1e-9
 _ROUNDING = 4 * np.finfo(float).eps
 _SHOWN_ARMS = 24
@@ -28,16 +28,18 @@ _SHOWN_ARMS = 24
 
 @dataclass(frozen=True, init=False, repr=False)
 class Clusters:
-    """A partition of the arms with the largest spread of means, β, inside each cluster.
+    """A partition of the arms into clusters, with the declared width of each cluster.
+
+    The width β of a cluster is the largest possible difference between the means of its arms.
 
     Parameters
     ----------
     arms
-        Cluster sizes for anonymous arms 0, 1, …: ``[3, 2]``; or labels: ``[["a", "b"], ["c"]]``; or a mapping
-        from cluster names to either.
+        Cluster sizes for anonymous arms 0, 1, …, as in ``[3, 2]``; labels of arms, as in
+        ``[["a", "b"], ["c"]]``; or a mapping from cluster names to either.
     widths
-        One width for all clusters, a list with one for each, or a mapping from names to widths. From 0 (all
-        means of the cluster are equal) to infinity (nothing is known), which is the default.
+        One width for all clusters, a list with one width per cluster, or a mapping from cluster names to
+        widths; from 0 (all means of the cluster are equal) to infinity (no restriction, the default).
 
     Examples
     --------
@@ -57,16 +59,16 @@ class Clusters:
 
     @classmethod
     def from_labels(cls, labels: object, widths: object = math.inf, arms: object = None) -> Clusters:
-        """Make clusters from the cluster of every arm, as in a column of a table.
+        """Return clusters from the cluster of each arm, as in a column of a table.
 
         Parameters
         ----------
         labels
-            The cluster of every arm; arms of one cluster need not stand side by side.
+            Cluster of each arm; the arms of a cluster need not be adjacent.
         widths
-            As for the class itself; a list follows the order in which clusters first appear.
+            As for the class; a list is in the order in which clusters first appear.
         arms
-            The label of every arm, 0, 1, … by default.
+            Labels of the arms, by default 0, 1, …
 
         Examples
         --------
@@ -77,17 +79,17 @@ class Clusters:
 
     @property
     def names(self) -> tuple[Label, ...]:
-        """The name of every cluster."""
+        """The names of the clusters."""
         return self.partition.clusters
 
     @property
     def arms(self) -> tuple[Label, ...]:
-        """The label of every arm."""
+        """The labels of the arms."""
         return self.partition.arms
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many arms every cluster has."""
+        """The number of arms of each cluster."""
         return self.partition.sizes
 
     def members(self, name: Label) -> tuple[Label, ...]:
@@ -97,7 +99,7 @@ class Clusters:
         return self.partition.groups[name]
 
     def with_arm(self, arm: Label, cluster: Label) -> Clusters:
-        """Return these clusters with one more arm, behind the others, in an existing cluster.
+        """Return these clusters with one more arm, as the last one of an existing cluster.
 
         Examples
         --------
@@ -110,14 +112,14 @@ class Clusters:
         return self._regrouped(Partition.of_labels(labels, [*self.arms, arm], "Clusters.with_arm"))
 
     def without_arm(self, arm: Label) -> Clusters:
-        """Return these clusters without an arm; a cluster goes with its last one."""
+        """Return these clusters without an arm; a cluster is removed with its last arm."""
         if not (isinstance(arm, str | int) and arm in self.arms) or len(self.arms) == 1:
             allowed = "one of several arms, so that one is left"
             raise invalid("arm", "Clusters.without_arm", allowed, arm)
         return self.limited_to([k for k, label in enumerate(self.arms) if label != arm])
 
     def limited_to(self, numbers: Sequence[int]) -> Clusters:
-        """Return the clusters of some arms, given by number; clusters without any of them are left out.
+        """Return the clusters restricted to some arms, given by number; empty clusters are removed.
 
         Examples
         --------
@@ -134,19 +136,19 @@ class Clusters:
         return Clusters(partition, [widths[name] for name in partition.clusters])
 
     def fits(self, means: object) -> WidthFit:
-        """Tell which clusters' means spread wider than declared, and by how much.
+        """Return which clusters have a span above their declared width, and the excess.
 
         Parameters
         ----------
         means
-            The mean of every arm, in the order of ``arms``, flat or grouped.
+            Means of the arms in the order of ``arms``, flat or grouped.
         """
         values = self._flat(means)
         parts = [values[part] for part in self.partition.members]
         spans = tuple(float(np.ptp(part)) for part in parts)
         slack = [_ROUNDING * float(np.abs(part).max()) for part in parts]
         over = zip(spans, self.widths, slack, strict=True)
-        excess = tuple(s - w if s > w * (1 + TOLERANCE) + room else 0.0 for s, w, room in over)
+        excess = tuple(s - w if s > w * (1 + TOLERANCE) + rounding else 0.0 for s, w, rounding in over)
         return WidthFit(self.names, self.widths, spans, excess)
 
     def _flat(self, means: object) -> NDArray[np.float64]:
@@ -172,12 +174,12 @@ class Clusters:
         return flat
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which ``from_dict`` makes these clusters again."""
+        """Return the clusters as plain data for ``from_dict``."""
         return {**self.partition.to_dict(), "widths": list(self.widths)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Clusters:
-        """Make the clusters that ``to_dict`` described."""
+        """Return the clusters that ``to_dict`` described."""
         check_keys([*DATA_KEYS, "widths"], "Clusters.from_dict", data)
         return cls(Partition.of_dict(data, "Clusters"), data["widths"])
 
@@ -187,7 +189,7 @@ class Clusters:
 
     @classmethod
     def from_json(cls, text: str) -> Clusters:
-        """Make the clusters that ``to_json`` wrote.
+        """Return the clusters that ``to_json`` wrote.
 
         Examples
         --------
@@ -223,12 +225,12 @@ class Clusters:
 
 @dataclass(frozen=True)
 class WidthFit:
-    """How the spread of means compares with the declared widths; true where every cluster fits."""
+    """A comparison of the spans of means with the declared widths; true if all clusters fit."""
 
     names: tuple[Label, ...]
     widths: tuple[float, ...]
     spans: tuple[float, ...]
-    #: By how much a span exceeds its width, 0 where it fits.
+    #: The excess of each span over its width, 0 if it fits.
     excess: tuple[float, ...]
 
     def __bool__(self) -> bool:
@@ -236,7 +238,7 @@ class WidthFit:
 
     @property
     def violated(self) -> dict[Label, float]:
-        """The clusters wider than declared, each with its excess."""
+        """The clusters whose span exceeds the declared width, each with the excess."""
         return {name: over for name, over in zip(self.names, self.excess, strict=True) if over}
 
     def __str__(self) -> str:
@@ -245,7 +247,7 @@ class WidthFit:
 
 
 def exceeds(name: Label, span: float, excess: float, width: float) -> str:
-    """Return by how much a cluster is wider than declared, as a clause."""
+    """Return a clause that states by how much a span exceeds its declared width."""
     return f"Cluster {cell(name)} spans {cell(span)}, {cell(excess)} more than its width {cell(width)}"
 
 

@@ -1,6 +1,6 @@
-"""Reward distributions of an environment beyond the families: a sampler and a mean.
+"""Reward distributions of environments outside the families: a mean and a sampler.
 
-Policies never see them: they see rewards, and judge them by the family they were given.
+Policies see only the rewards, and model them by the family that they were given.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from clusterbandits.serial import restore_number
 from clusterbandits.validate import Described, as_float, between, check_keys, choice, invalid, is_list
 
 Floats = NDArray[np.float64]
-#: Draws rewards: ``sampler(rng, count)``.
+#: A function ``sampler(rng, count)`` that draws rewards.
 Sampler = Callable[[np.random.Generator, int], Any]
 
 _LARGEST = 1e100
 _MOST_VALUES = 10**6
-#: Draws that a declared mean is compared with, and the most standard errors between the two.
+#: The number of draws that check a declared mean, and the largest difference in standard errors.
 _TRIAL, _MOST_ERRORS = 20_000, 8.0
 
 
 class Distribution:
-    """The distribution of an arm's rewards; pass instances of its subclasses to ``Instance`` as means."""
+    """Base class of reward distributions; pass objects of its subclasses to ``Instance`` instead of means."""
 
     #: The name in saved instances.
     kind: ClassVar[str]
-    #: Every distribution by that name.
+    #: All distributions by that name.
     kinds: ClassVar[dict[str, type[Distribution]]] = {}
     mean: float
 
@@ -40,25 +40,25 @@ class Distribution:
         Distribution.kinds[cls.kind] = cls
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw so many rewards."""
+        """Draw ``count`` rewards."""
         raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
-        """Return what the constructor needs, as plain data."""
+        """Return the arguments of the constructor as plain data."""
         raise NotImplementedError
 
     @classmethod
     def of_parameters(cls, data: Mapping[str, Any]) -> Distribution:
-        """Make the distribution that ``parameters`` described."""
+        """Return the distribution that ``parameters`` described."""
         return cls(**data)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which ``from_dict`` makes the distribution again."""
+        """Return the distribution as plain data for ``from_dict``."""
         return {"kind": self.kind, **self.parameters()}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Distribution:
-        """Make the distribution that ``to_dict`` described.
+        """Return the distribution that ``to_dict`` described.
 
         Examples
         --------
@@ -75,7 +75,7 @@ class Distribution:
             raise invalid("rewards", owner, f"the parameters of {kind.__name__}", list(data)) from None
 
     def check_source(self, owner: str) -> None:
-        """Refuse a sampler whose code is not what the distribution was described with."""
+        """Refuse a sampler whose code has changed since the distribution was described."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Distribution) and self.to_dict() == other.to_dict()
@@ -94,7 +94,7 @@ class Beta(Distribution):
     Parameters
     ----------
     a, b
-        The two shape parameters; the mean is a / (a + b).
+        Shape parameters; the mean is a / (a + b).
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Beta(Distribution):
         self.mean = self.a / (self.a + self.b)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw so many rewards."""
+        """Draw ``count`` rewards."""
         return rng.beta(self.a, self.b, count)
 
     def parameters(self) -> dict[str, Any]:
@@ -118,14 +118,14 @@ class Beta(Distribution):
 
 
 class TruncatedGaussian(Distribution):
-    """A Gaussian, restricted to an interval.
+    """Gaussian rewards restricted to an interval.
 
     Parameters
     ----------
     centre, sigma
-        Mean and standard deviation of the Gaussian before it is restricted.
+        Mean and standard deviation of the unrestricted Gaussian.
     low, high
-        The interval, from 0 to 1 by default.
+        Ends of the interval, by default 0 and 1.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class TruncatedGaussian(Distribution):
             raise invalid("low", owner, "an interval in which the Gaussian has some mass", (low, high))
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw so many rewards, by inversion."""
+        """Draw ``count`` rewards by inversion."""
         drawn: Floats = np.asarray(self._law.ppf(rng.random(count)), dtype=np.float64)
         return np.clip(drawn, self.low, self.high)
 
@@ -166,14 +166,14 @@ class TruncatedGaussian(Distribution):
 
 
 class Mixture(Distribution):
-    """One of several distributions per reward, chosen by chance.
+    """Rewards from a mixture: each is drawn from one of several distributions, chosen at random.
 
     Parameters
     ----------
     parts
-        The distributions.
+        Distributions of the mixture.
     weights
-        Their probabilities, up to a factor; equal by default.
+        Their probabilities, up to a factor; by default equal.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class Mixture(Distribution):
         self.mean = float(sum(w * part.mean for w, part in zip(self.weights, self.parts, strict=True)))
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw so many rewards."""
+        """Draw ``count`` rewards."""
         chosen = rng.choice(len(self.parts), size=count, p=self.weights)
         rewards = np.empty(count)
         for number, part in enumerate(self.parts):
@@ -212,21 +212,21 @@ class Mixture(Distribution):
 
     @classmethod
     def of_parameters(cls, data: Mapping[str, Any]) -> Distribution:
-        """Make the mixture that ``parameters`` described."""
+        """Return the mixture that ``parameters`` described."""
         check_keys(["parts", "weights"], "Mixture", data)
         made = cls([Distribution.from_dict(part) for part in data["parts"]], data["weights"])
-        # A second division could change the last digit.
+        # Normalising again could change the last digit.
         made.weights = np.array(data["weights"], dtype=np.float64)
         return made
 
     def check_source(self, owner: str) -> None:
-        """Check every part."""
+        """Check all parts."""
         for part in self.parts:
             part.check_source(owner)
 
 
 class Empirical(Distribution):
-    """Rewards drawn from data with replacement.
+    """Rewards drawn from observed data with replacement.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Empirical(Distribution):
         self.mean = math.fsum(self.values) / self.values.size
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw so many rewards."""
+        """Draw ``count`` rewards."""
         return self.values[rng.integers(self.values.size, size=count)]
 
     def parameters(self) -> dict[str, Any]:
@@ -271,9 +271,10 @@ class Sampled(Distribution):
     Parameters
     ----------
     mean
-        The exact mean of the rewards; regret is computed from it. A trial of 20,000 draws must agree.
+        Exact mean of the rewards, from which regret is computed. It is checked against 20,000 draws.
     sampler
-        A function ``sampler(rng, count)`` that returns so many rewards drawn with the NumPy generator.
+        Function ``sampler(rng, count)`` that returns ``count`` rewards drawn with the NumPy generator
+        ``rng``.
 
     Examples
     --------
@@ -298,7 +299,7 @@ class Sampled(Distribution):
             raise invalid("mean", "Sampled", allowed, mean)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw so many rewards."""
+        """Draw ``count`` rewards."""
         allowed = "a function that returns an array of finite numbers, as many as it is asked for"
         try:
             rewards = np.asarray(self.sampler(rng, count), dtype=np.float64)
@@ -311,12 +312,12 @@ class Sampled(Distribution):
         return rewards
 
     def parameters(self) -> dict[str, Any]:
-        """Return the mean, the function's name and a hash of its code."""
+        """Return the mean, the name of the function and a hash of its code."""
         return {"mean": self.mean, "sampler": reference(self.sampler), "source": self._source}
 
     @classmethod
     def of_parameters(cls, data: Mapping[str, Any]) -> Distribution:
-        """Import the function and make the distribution again."""
+        """Import the function and return the distribution."""
         check_keys(["mean", "sampler", "source"], "Sampled", data)
         found: Any = load(data["sampler"], "sampler", "Sampled")
         made = cls(data["mean"], found)
@@ -331,7 +332,7 @@ class Sampled(Distribution):
 
 
 def drawn_rewards(distribution: Distribution, count: int, rng: np.random.Generator, family: Any) -> Floats:
-    """Draw rewards for a policy that was made for a family; refuse those that the family never has."""
+    """Draw rewards for a policy that assumes a family; refuse rewards that are impossible in the family."""
     rewards = np.ascontiguousarray(distribution.draw(count, rng), dtype=np.float64)
     fits = family.supports(rewards, 1)
     if not np.all(fits):

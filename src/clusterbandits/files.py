@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and folders that are marked by what began them."""
+"""Atomic writing of files, and folders that are marked by their creator."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if sys.platform != "win32":
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: How the names of files that are being written begin; the running system's name and a random number follow.
+#: The beginning of the names of unfinished files; the id of the running system and a random number follow.
 UNFINISHED = ".unfinished-"
 _OURS = re.compile(r"\.unfinished-([0-9a-f]*)-[0-9a-f]{16}\.tmp")
-#: Seconds after which a file that another system left unfinished is removed: its locks may not be seen here.
+#: Seconds after which an unfinished file of another system is removed; its locks may not be visible here.
 ABANDONED = 86_400.0
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
 
@@ -34,16 +34,16 @@ _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.E
 def whole_file(path: Path, *, replace: bool = True) -> Iterator[Path]:
     """Yield the path of a temporary file that becomes ``path`` when the block ends without an error.
 
-    The temporary file is locked until then, so that ``sweep`` knows that its writer is alive. What the file
-    system refuses becomes one sentence.
+    The temporary file is locked until then, so that ``sweep`` can tell that its writer is running. Errors of
+    the file system are reported in one sentence.
 
     Parameters
     ----------
     path
-        The file to write.
+        File to write.
     replace
-        Whether to replace a file that exists already; otherwise that is an error, caused by a
-        ``FileExistsError``.
+        Whether to replace an existing file, by default true; otherwise an existing file is an error, caused
+        by a ``FileExistsError``.
 
     Examples
     --------
@@ -68,20 +68,20 @@ def whole_file(path: Path, *, replace: bool = True) -> Iterator[Path]:
 
 
 def _begin(folder: Path, after: contextlib.ExitStack) -> Path:
-    """Create and lock an unfinished file, which is removed and unlocked in the end."""
+    """Create and lock an unfinished file, which is removed and unlocked at the end."""
     for _ in range(10):
         unfinished = folder / f"{UNFINISHED}{_system()}-{secrets.token_hex(8)}.tmp"
         handle = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         after.callback(os.close, handle)
         after.callback(_remove, unfinished)
-        # Between these lines somebody may have taken it for one that a dead process left, and removed it.
+        # Before it was locked, another process may have removed the file as abandoned.
         if _lock(handle) is not False and os.fstat(handle).st_nlink:
             break
     return unfinished
 
 
 def _rename_new(unfinished: Path, path: Path) -> None:
-    """Rename a file unless there is one of that name, also if another process writes that one just now."""
+    """Rename a file unless the name exists, even if another process creates it at the same time."""
     try:
         os.link(unfinished, path)
     except OSError as error:
@@ -93,11 +93,11 @@ def _rename_new(unfinished: Path, path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have a folder's names on disk, so that a power failure does not undo a rename."""
+    """Write the names in a folder to disk, so that a power failure does not undo a rename."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
-        return  # A folder that may be written but not read, or a system that opens no folders.
+        return  # The folder is not readable, or the system cannot open folders.
     try:
         os.fsync(handle)
     except OSError as error:
@@ -113,7 +113,7 @@ def _unwritable(kind: str, path: Path, error: OSError) -> UnwritableFileError:
 
 
 def check_new_file(path: Path, parameter: str, owner: str) -> None:
-    """Refuse a file that exists already, or one in a folder that does not."""
+    """Refuse an existing file, or a file in a folder that does not exist."""
     check_parent(path)
     if path.exists():
         raise invalid(parameter, owner, "a file that does not exist yet", str(path))
@@ -131,9 +131,9 @@ def check_parent(path: Path) -> None:
 
 
 def made_folder(folder: Path) -> list[str]:
-    """Make a folder where there is none; return the names of what is in it but for unfinished files.
+    """Create a folder if it does not exist; return the names in it, except for unfinished files.
 
-    Files that processes left unfinished when they died are removed. What the file system refuses becomes one
+    Unfinished files of terminated processes are removed. Errors of the file system are reported in one
     sentence.
     """
     made: list[Path] = []
@@ -151,17 +151,17 @@ def made_folder(folder: Path) -> list[str]:
 
 
 def claimed_folder(folder: Path, mark: str, text: str) -> list[str]:
-    """Make a folder where there is none, and mark it with a file if it is empty; return what it had before.
+    """Create a folder if it does not exist, mark it with a file if it is empty; return the names found in it.
 
-    Of several processes that begin a folder at once, one marks it and the others find the mark. A folder that
-    cannot be marked is not left behind.
+    If several processes do so at the same time, one marks the folder and the others find the mark. A folder
+    that cannot be marked is removed again.
 
     Parameters
     ----------
     folder
-        The folder.
+        Folder.
     mark, text
-        The name and the content of the file.
+        Name and content of the file.
     """
     made = [one for one in (folder, *folder.parents) if not _exists(one)]
     names = made_folder(folder)
@@ -182,11 +182,11 @@ def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:
-        return True  # Whatever it is, it was not made here.
+        return True  # It exists but is not accessible, so it was not created here.
 
 
 def _remove_folders(made: list[Path]) -> None:
-    """Remove folders, from the innermost on, as far as they are empty."""
+    """Remove empty folders, starting with the innermost one."""
     for folder in made:
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -198,15 +198,16 @@ def _remove(path: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes that are no longer there left unfinished in a folder.
+    """Remove unfinished files of terminated processes from a folder.
 
-    A living process holds a lock on what it writes. Within one running system, containers included, a lock is
-    always seen; from other machines that share the disk it may not be, so their files must be a day old, too.
+    A running process holds a lock on the file that it writes. Within one running system, containers included,
+    locks are always visible. Locks of other machines that share the disk may not be, so their files must also
+    be a day old.
     """
     for path in folder.glob(f"{UNFINISHED}*"):
         name = _OURS.fullmatch(path.name)
         if name:
-            # One that cannot be opened or removed is somebody else's to remove.
+            # Leave files that cannot be opened or removed to other processes.
             with contextlib.suppress(OSError):
                 _remove_abandoned(path, name[1])
 
@@ -223,7 +224,7 @@ def _remove_abandoned(path: Path, system: str) -> None:
 
 
 def _lock(handle: int) -> bool | None:
-    """Lock a file until it is closed; False if somebody else has locked it, None where there are no locks."""
+    """Lock a file until it is closed; return False if it is already locked, None if locks are unavailable."""
     if sys.platform == "win32":
         return None
     try:
@@ -237,7 +238,7 @@ def _lock(handle: int) -> bool | None:
 
 @functools.cache
 def _system() -> str:
-    """Return a number that Linux draws when it starts, the same in all its containers; nothing elsewhere."""
+    """Return the boot id of Linux, which is the same in all containers; an empty text on other systems."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").replace("-", "")[:12]
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""What decides the bits of a run besides its plan: sources, versions, the machine's arithmetic.
+"""Fingerprints of what determines results besides the plan: sources, versions, arithmetic.
 
-Stores, the cache of compiled kernels, Dask workers, the paper and the league all compare these hashes.
+Stores, the cache of compiled kernels, Dask workers, the paper and the league compare these hashes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from importlib.resources.abc import Traversable
 
-#: Where a run begins: this module and everything of the package that it imports decide its bits.
+#: The module that runs simulations; this module and all modules that it imports determine results.
 PLAYED_BY = "simulation/runs.py"
 _PACKAGE = "clusterbandits"
-#: What uses results or compares them; no bit depends on it.
+#: The modules that only use or compare results.
 _ONLOOKERS = {"cli", "paper", "report", "studies", "fingerprint.py"}
 _TYPES_ALONE = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*from clusterbandits([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -35,22 +35,22 @@ _DIGITS = 16
 
 
 class Sources:
-    """The text of the package's modules, read once: later edits do not change what this process runs.
+    """The source texts of the package's modules, read once, since later edits do not affect this process.
 
     Parameters
     ----------
     package
-        The folder of the package, which may be inside a zip file.
+        Folder of the package, which may be inside a zip file.
     """
 
     def __init__(self, package: Traversable) -> None:
-        #: By path inside the package; line ends do not count.
+        #: By path inside the package, with normalised line ends.
         self.texts: Mapping[str, str] = {
             name: file.read_bytes().decode().replace("\r\n", "\n") for name, file in _modules(package, "")
         }
 
     def imported_by(self, roots: Iterable[str], without: Collection[str] = ()) -> set[str]:
-        """Return modules and what they import, directly or not; imports for type checkers do not count."""
+        """Return modules and all modules they import, directly or indirectly, except for type checking."""
         found: set[str] = set()
         waiting = list(roots)
         while waiting:
@@ -61,7 +61,7 @@ class Sources:
         return found
 
     def _imports(self, name: str) -> Iterator[str]:
-        """Return the modules that a module imports; a package itself only for what is none of its modules."""
+        """Return the modules that a module imports; a package itself only for names that are not modules."""
         for module, names in _IMPORT.findall(_TYPES_ALONE.sub("", self.texts[name])):
             path = module.replace(".", "/").lstrip("/")
             if f"{path}.py" in self.texts:
@@ -73,7 +73,7 @@ class Sources:
                 yield next((place for place in places if place in self.texts), name)
 
     def hash(self, roots: Iterable[str], *others: str, without: Collection[str] = ()) -> str:
-        """Return a hash of modules, of all that they import (but for some), and of other texts."""
+        """Return a hash of modules, of all modules they import (with exceptions), and of other texts."""
         digest = hashlib.sha256()
         for text in (
             *(part for name in sorted(self.imported_by(roots, without)) for part in self._named(name)),
@@ -107,7 +107,7 @@ def versions() -> dict[str, str]:
 
 
 def is_own(thing: object) -> bool:
-    """Tell whether a class or a function belongs to this package.
+    """Return whether a class or a function belongs to this package.
 
     Examples
     --------
@@ -119,10 +119,11 @@ def is_own(thing: object) -> bool:
 
 @functools.cache
 def fingerprint() -> Mapping[str, str]:
-    """Return the versions and hashes that decide the bits of a run together with its plan.
+    """Return the versions and hashes that, with its plan, determine the exact result of a run.
 
-    ``sources`` is a hash of the modules that simulate. ``arithmetic`` is a hash of logarithms, exponentials,
-    random numbers and the like, whose last digits depend on the processor and the C library.
+    ``sources`` is a hash of the modules that simulations use. ``arithmetic`` is a hash of results of
+    logarithms, exponentials, random numbers and similar functions, whose last digits depend on the processor
+    and the C library.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def fingerprint() -> Mapping[str, str]:
 
 
 def differing(here: Mapping[str, object], there: Mapping[str, object]) -> list[str]:
-    """Return the names of what two fingerprints do not agree on.
+    """Return the names of the parts in which two fingerprints differ.
 
     Examples
     --------
@@ -144,7 +145,7 @@ def differing(here: Mapping[str, object], there: Mapping[str, object]) -> list[s
 
 
 def check_same(begun: Mapping[str, object], parameter: str, owner: str, folder: str) -> None:
-    """Refuse to add runs to a folder that was begun with another fingerprint, and say what differs.
+    """Refuse to add runs to a folder with another fingerprint, and report the differences.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def check_same(begun: Mapping[str, object], parameter: str, owner: str, folder: 
     """
     names = differing(fingerprint(), begun)
     if names:
-        # A folder of an earlier version remembers none of it.
+        # Folders of earlier versions have no fingerprint.
         what = ", ".join(map(_described(begun), names)) if begun else "an earlier version of clusterbandits"
         allowed = (
             f"a new folder, since the runs in this one were started with {what} "

@@ -1,4 +1,4 @@
-"""Random problems from a seed, for studies that need more instances than anyone would type."""
+"""Random instances, for studies of many environments."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def random_instance(
     Parameters
     ----------
     layout
-        ``"separated"``: ranges of means are disjoint, with random room between them;
-        ``"overlapping"``: each range shares part of the next one's; ``"scattered"``: ranges anywhere,
-        which is the natural choice for many arms.
+        Position of the groups: ``"separated"`` (disjoint ranges of means with random distances),
+        ``"overlapping"`` (each range overlaps the next one), or ``"scattered"`` (independent uniform
+        positions, suitable for many arms).
     sizes
-        How many arms each group has, as in ``[3, 3]`` or ``[20] * 50``.
+        Number of arms of each group, as in ``[3, 3]`` or ``[20] * 50``.
     span
-        The difference between the largest and the smallest mean of a group, one for all or one for each; a
-        group of one arm spans 0.
+        Difference between the largest and the smallest mean of a group: one number for all groups or one per
+        group; for a group of one arm, it is 0.
     seed
-        A whole number, or a NumPy generator to draw from.
+        Random seed, or a NumPy generator.
     within
-        The interval that holds all means.
+        Interval that contains all means, by default from 0.05 to 0.95.
     family
-        The reward family.
+        Reward family, by default Bernoulli.
 
     Examples
     --------
@@ -77,24 +77,24 @@ def random_instance(
     return Instance([np.clip(group, low, high) for group in drawn], family=family)
 
 
-def _spans(span: object, counts: list[int], room: float) -> Floats:
+def _spans(span: object, counts: list[int], length: float) -> Floats:
     given = span if is_list(span) else [span] * len(counts)
     values: Floats = np.array([as_float(value) for value in given])
-    if values.size != len(counts) or not np.all((values >= 0) & (values <= room * (1 + 1e-9))):
-        allowed = f"one number or one for each of {len(counts)} groups, each from 0 to {room:g}"
+    if values.size != len(counts) or not np.all((values >= 0) & (values <= length * (1 + 1e-9))):
+        allowed = f"one number or one for each of {len(counts)} groups, each from 0 to {length:g}"
         raise invalid("span", "random_instance", allowed, span)
     values[np.array(counts) == 1] = 0.0
-    values[values > room] = room
+    values[values > length] = length
     return values
 
 
-def _separated(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
-    """Share what the ranges leave free at random between, before and behind them, in random order."""
-    free = room - float(spans.sum())
+def _separated(rng: np.random.Generator, spans: Floats, length: float) -> Floats:
+    """Place disjoint ranges in random order, with random gaps before, between and after them."""
+    free = length - float(spans.sum())
     if free <= 0:
         given = Described(f"spans that sum to {spans.sum():g}")
         raise invalid(
-            "span", "random_instance", f"less than {room:g} in sum where ranges are separated", given
+            "span", "random_instance", f"less than {length:g} in sum where ranges are separated", given
         )
     gaps = free * rng.dirichlet(np.ones(spans.size + 1))
     order = rng.permutation(spans.size)
@@ -103,22 +103,22 @@ def _separated(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
     return starts
 
 
-def _overlapping(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
-    """Chain the ranges, each sharing an inner point with the one before; push them together to fit."""
+def _overlapping(rng: np.random.Generator, spans: Floats, length: float) -> Floats:
+    """Place ranges so that each overlaps the one before; compress them if they do not fit."""
     starts = np.zeros(spans.size)
     for i in range(1, spans.size):
         upper, lower = spans[i - 1] * rng.uniform(0.5, 0.9), spans[i] * rng.uniform(0.1, 0.5)
-        apart = 0.0 if spans[i - 1] or spans[i] else room * rng.uniform(0.01, 0.1)
+        apart = 0.0 if spans[i - 1] or spans[i] else length * rng.uniform(0.01, 0.1)
         starts[i] = starts[i - 1] + upper - lower + apart
     starts -= starts.min()
-    if (starts + spans).max() > room:
-        starts *= (room - spans.max()) / starts.max()
-    free = float(room - (starts + spans).max())
+    if (starts + spans).max() > length:
+        starts *= (length - spans.max()) / starts.max()
+    free = float(length - (starts + spans).max())
     return starts + free * rng.uniform()
 
 
-def _scattered(rng: np.random.Generator, spans: Floats, room: float) -> Floats:
-    return rng.uniform(size=spans.size) * (room - spans)
+def _scattered(rng: np.random.Generator, spans: Floats, length: float) -> Floats:
+    return rng.uniform(size=spans.size) * (length - spans)
 
 
 def _group(rng: np.random.Generator, start: float, span: float, count: int) -> Floats:

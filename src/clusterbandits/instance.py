@@ -1,4 +1,4 @@
-"""The environment: the true mean of every arm, and how its rewards are distributed."""
+"""The environment: true means and reward distributions of the arms."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ _SHOWN_ARMS = 24
 
 
 class Instance:
-    """A bandit problem: means grouped as they are written, and a reward family.
+    """A bandit environment: the true means of the arms, in groups, and a reward family.
 
-    The grouping is how the problem is described; what a learner is told is a ``Clusters``.
+    Groups describe the environment; a policy does not see them but is given ``Clusters``.
 
     Parameters
     ----------
     means
-        Grouped, ``[[0.41, 0.42], [0.45]]``; by name, ``{"red": [0.41, 0.42], "blue": [0.45]}``; with labels,
+        Means in groups, ``[[0.41, 0.42], [0.45]]``; in named groups,
+        ``{"red": [0.41, 0.42], "blue": [0.45]}``; with labels of arms,
         ``{"red": {"a": 0.41, "b": 0.42}, "blue": {"c": 0.45}}``; or flat, ``[0.41, 0.42, 0.45]`` or
-        ``{"a": 0.41, "b": 0.42, "c": 0.45}``. In place of means, distributions: ``Beta``,
+        ``{"a": 0.41, "b": 0.42, "c": 0.45}``. Instead of means, also distributions: ``Beta``,
         ``TruncatedGaussian``, ``Mixture``, ``Empirical``, or ``Sampled`` for a function of your own.
     labels
-        With flat means: the group of every arm. Without labels, flat means are one group.
+        Group of each arm, for flat means; by default, flat means form one group.
     arms
-        With flat means: the label of every arm.
+        Labels of the arms, for flat means; by default 0, 1, …
     family
-        A ``Family`` or its name, ``"bernoulli"`` by default; see ``as_family``. With distributions it is the
-        family that policies given by name assume, and that bounds on regret are computed for.
+        ``Family`` or its name, by default ``"bernoulli"``; see ``as_family``. With distributions, it is the
+        family that policies given by name assume and for which bounds on regret are computed.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class Instance:
             allowed = "means alone or distributions alone"
             raise invalid("means", "Instance", allowed, Described(f"{len(distributions)} of {len(given)}"))
         values = _floats([one.mean for one in distributions] or given)
-        #: The distribution of every arm's rewards, where they are not those of the family.
+        #: The reward distributions of the arms, if they were given; else None.
         self.rewards: tuple[Distribution, ...] | None = tuple(distributions) or None
         self.family = as_family(family, "Instance")
         self.partition = partition
@@ -83,7 +84,7 @@ class Instance:
 
     @property
     def arms(self) -> tuple[Label, ...]:
-        """The label of every arm."""
+        """The labels of the arms."""
         return self.partition.arms
 
     @functools.cached_property
@@ -93,32 +94,32 @@ class Instance:
 
     @functools.cached_property
     def gaps(self) -> Floats:
-        """What one pull of every arm costs, μ* − μ."""
+        """The gaps of the arms, μ* − μ: the regret per pull."""
         return self.best_mean - self.means
 
     @property
     def best_arms(self) -> tuple[Label, ...]:
-        """The labels of the arms whose mean is the largest."""
+        """The labels of the arms with the largest mean."""
         return tuple(self.arms[k] for k in np.flatnonzero(self.gaps == 0))
 
     @functools.cached_property
     def spans(self) -> tuple[float, ...]:
-        """The largest difference of means inside every group: the smallest widths that are true."""
+        """The largest difference between means in each group, which is the smallest true width."""
         return tuple(float(np.ptp(self.means[part])) for part in self.partition.members)
 
     def clusters(self, widths: object = None) -> Clusters:
-        """Return this grouping as what a learner is told, with the true spans unless widths are given."""
+        """Return the groups as ``Clusters``, by default with the true spans as widths."""
         return Clusters(self.partition, self.spans if widths is None else widths)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which ``from_dict`` makes this instance again."""
+        """Return the instance as plain data for ``from_dict``."""
         data = {"family": self.family.spec, **self.partition.to_dict(), "means": self.means.tolist()}
         own = {} if self.rewards is None else {"rewards": [one.to_dict() for one in self.rewards]}
         return data | own
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Instance:
-        """Make the instance that ``to_dict`` described.
+        """Return the instance that ``to_dict`` described.
 
         Examples
         --------
@@ -230,10 +231,10 @@ def _floats(values: list[object]) -> Floats:
 
 
 def paired_clusters(instance: Instance, clusters: Clusters | None, owner: str) -> Clusters:
-    """Return clusters that fit an instance's arms, its own with true spans where None are given.
+    """Return clusters over the arms of an instance; by default its own groups with their true spans.
 
-    Arms match by position. Labels, where both sides have them, must agree; so must the names of clusters that
-    both sides use. Arms may be grouped otherwise than the instance was written.
+    Arms match by position. If both sides have labels, these must agree, and so must the names of clusters
+    that both sides use. The clusters may differ from the groups of the instance.
     """
     if not isinstance(instance, Instance):
         raise invalid("instance", owner, "an Instance", instance)
@@ -248,18 +249,18 @@ def paired_clusters(instance: Instance, clusters: Clusters | None, owner: str) -
     return clusters
 
 
-def _check_labels(true: Partition, told: Partition, owner: str) -> None:
-    if true.arms == told.arms:
+def _check_labels(true: Partition, declared: Partition, owner: str) -> None:
+    if true.arms == declared.arms:
         return
-    if not (true.anonymous or told.anonymous) or not set(true.arms).isdisjoint(told.arms):
-        raise invalid("clusters", owner, "over the arms of the instance, in its order", told.arms)
+    if not (true.anonymous or declared.anonymous) or not set(true.arms).isdisjoint(declared.arms):
+        raise invalid("clusters", owner, "over the arms of the instance, in its order", declared.arms)
 
 
-def _check_names(true: Partition, told: Partition, owner: str) -> None:
-    if true.numbered or told.numbered:
+def _check_names(true: Partition, declared: Partition, owner: str) -> None:
+    if true.numbered or declared.numbered:
         return
-    shared = set(true.clusters) & set(told.clusters)
-    for arm, one, other in zip(told.arms, true.cluster_names, told.cluster_names, strict=True):
+    shared = set(true.clusters) & set(declared.clusters)
+    for arm, one, other in zip(declared.arms, true.cluster_names, declared.cluster_names, strict=True):
         if one != other and {one, other} & shared:
             given = Described(f"arm {arm!r} in {other!r}, which the instance has in {one!r},")
             raise invalid("clusters", owner, "grouped as the instance where names are the same", given)

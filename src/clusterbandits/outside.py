@@ -1,4 +1,4 @@
-"""Code from outside the package: how it is named, imported, and recognised after an edit."""
+"""Code from outside the package: references, imports, and hashes that detect edits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONSTANTS = (bool, int, float, str, tuple, list, dict)
 
 
 def reference(thing: Any) -> str:
-    """Return the text by which ``load`` finds a class or a function again.
+    """Return the reference with which ``load`` imports a class or a function.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def reference(thing: Any) -> str:
 
 
 def load(text: str, parameter: str, owner: str) -> object:
-    """Import what a text such as ``my_module:Greedy`` names, from the current folder as well.
+    """Import the object of a reference such as ``my_module:Greedy``, also from the current folder.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def load(text: str, parameter: str, owner: str) -> object:
 def _imported(module: str) -> types.ModuleType:
     if module in sys.modules:
         return sys.modules[module]
-    # Commands are installed programs: unlike ``python -m``, they do not look into the current folder.
+    # Unlike ``python -m``, installed commands do not search the current folder.
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
@@ -68,10 +68,10 @@ def _imported(module: str) -> types.ModuleType:
 
 
 def source_key(thing: Any) -> str:
-    """Return a hash of the code that a class or function consists of, and of the modules it imports.
+    """Return a hash of the code of a class or function and of the modules it imports.
 
-    Modules of the standard library and installed packages are left out, unless the code is in the same
-    package. Code typed into an interactive session is recognised by what Python has compiled it to.
+    Modules of the standard library and of installed packages are excluded, unless the code is in the same
+    package. For code typed into an interactive session, the bytecode is hashed.
     """
     digest = hashlib.sha256()
     texts = dict(_module_texts(thing.__module__, thing.__module__.partition(".")[0], set()))
@@ -131,7 +131,7 @@ def _is_installed(path: Path) -> bool:
 
 
 def _compiled_parts(thing: object, seen: set[int]) -> Iterator[str]:
-    """Return what functions consist of, those they call included, without line numbers."""
+    """Return the code of functions, including those they call, without line numbers."""
     thing = getattr(thing, "py_func", thing)
     if id(thing) in seen:
         return

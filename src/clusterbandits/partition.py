@@ -1,4 +1,4 @@
-"""Who belongs together: arms, clusters, and which arm lies in which cluster."""
+"""Partitions of arms into clusters."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 Label: TypeAlias = str | int
 
-#: What a partition is made of, and what files call it.
+#: The names of the parts of a partition in saved files.
 DATA_KEYS = ["clusters", "arms", "membership"]
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition of arms into clusters; arms keep the order they were given in.
+    """A partition of arms into clusters; the order of the arms is kept.
 
     Parameters
     ----------
     clusters
-        The name of every cluster.
+        Names of the clusters.
     arms
-        The label of every arm.
+        Labels of the arms.
     membership
-        For every arm, the number of its cluster.
+        Number of the cluster of each arm.
     """
 
     clusters: tuple[Label, ...]
@@ -46,7 +46,7 @@ class Partition:
 
     @classmethod
     def of_groups(cls, groups: object, owner: str) -> Partition:
-        """Read sizes ``[3, 2]``, groups ``[["a", "b"], ["c"]]``, or a mapping from names to either."""
+        """Return the partition of sizes ``[3, 2]``, labels ``[["a", "b"], ["c"]]``, or a mapping to them."""
         names: list[object] | None = None
         named = as_mapping(groups)
         if named is not None:
@@ -72,7 +72,7 @@ class Partition:
 
     @classmethod
     def of_labels(cls, labels: object, arms: object, owner: str) -> Partition:
-        """Read the cluster of every arm, ``["red", "red", "blue"]``; clusters in order of appearance."""
+        """Return the partition from the cluster of each arm, as in ``["red", "red", "blue"]``."""
         groups = _labels("labels", labels, owner)
         if not groups:
             raise invalid("labels", owner, "the cluster of every arm, for at least one arm", labels)
@@ -87,7 +87,7 @@ class Partition:
 
     @classmethod
     def of_dict(cls, data: Mapping[str, Any], owner: str) -> Partition:
-        """Check and put together the three lists of ``to_dict``, as a file may hold them."""
+        """Return the partition from the three lists of ``to_dict``, which are checked."""
         names = _distinct("clusters", _labels("clusters", data["clusters"], owner), owner)
         arms = _distinct("arms", _labels("arms", data["arms"], owner), owner)
         check_arms("arms", owner, len(arms))
@@ -99,7 +99,7 @@ class Partition:
         return cls(names, arms, numbers)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which ``of_dict`` makes this partition again."""
+        """Return the partition as plain data for ``of_dict``."""
         return {key: list(getattr(self, key)) for key in DATA_KEYS}
 
     @classmethod
@@ -115,46 +115,46 @@ class Partition:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many arms every cluster has."""
+        """The number of arms of each cluster."""
         return tuple(len(part) for part in self.members)
 
     @functools.cached_property
     def members(self) -> tuple[NDArray[np.intp], ...]:
-        """For every cluster, the numbers of its arms."""
+        """The numbers of the arms of each cluster."""
         order = np.argsort(self.membership, kind="stable")
         counts = np.bincount(self.membership, minlength=len(self.clusters))
         return tuple(np.split(order, np.cumsum(counts)[:-1]))
 
     @property
     def cluster_names(self) -> list[Label]:
-        """For every arm, the name of its cluster."""
+        """The name of the cluster of each arm."""
         return [self.clusters[c] for c in self.membership]
 
     @functools.cached_property
     def groups(self) -> dict[Label, tuple[Label, ...]]:
-        """The arms of every cluster."""
+        """The arms of each cluster."""
         arms = self.arms
         parts = zip(self.clusters, self.members, strict=True)
         return {name: tuple(arms[k] for k in part.tolist()) for name, part in parts}
 
     @functools.cached_property
     def anonymous(self) -> bool:
-        """Whether arms are known by their numbers alone."""
+        """Whether the labels of the arms are their numbers."""
         return self.arms == tuple(range(len(self.arms)))
 
     @property
     def numbered(self) -> bool:
-        """Whether clusters are known by their numbers alone."""
+        """Whether the names of the clusters are their numbers."""
         return self.clusters == tuple(range(len(self.clusters)))
 
     @property
     def contiguous(self) -> bool:
-        """Whether the arms of every cluster stand side by side, the clusters in order."""
+        """Whether the arms of each cluster are adjacent, with the clusters in order."""
         return all(a <= b for a, b in pairwise(self.membership))
 
 
 def check_arms(parameter: str, owner: str, arms: int, most: int = MOST_ARMS) -> None:
-    """Refuse more arms than there may be, before anything is made of them."""
+    """Refuse too many arms, before memory is allocated for them."""
     if arms > most:
         raise invalid(parameter, owner, f"at most {most:,} arms in all", Described(f"{arms:,}"))
 

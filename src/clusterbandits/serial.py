@@ -1,4 +1,4 @@
-"""JSON that any reader accepts: infinities become the text "inf", arrays become lists."""
+"""Strict JSON: infinities are written as the text "inf", arrays as lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterbandits.validate import Described, invalid
 from clusterbandits.wording import is_text
 
 _DEEPEST = 10
-#: Control characters that JSON allows as they are, and whatever else is neither ASCII nor a letter.
+#: Runs of characters outside printable ASCII, of which some must be escaped.
 _UNSEEN = re.compile(r"[^\n\x20-\x7e]+")
 
 
@@ -34,7 +34,7 @@ def to_json(data: object, indent: int | None = None) -> str:
 
 
 def _as_ascii(found: re.Match[str]) -> str:
-    """Return letters that cannot be seen in JSON's own escapes; line breaks stand between values alone."""
+    """Return text with invisible characters as JSON escapes; line breaks only occur between values."""
     return "".join(
         letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
         for letter in found.group()
@@ -44,8 +44,8 @@ def _as_ascii(found: re.Match[str]) -> str:
 def read_json(text: object, owner: str) -> Any:
     """Return the data of strict JSON.
 
-    Refused are duplicate keys, NaN and Infinity, numbers beyond floats, text that UTF-8 cannot encode, and
-    lists or objects nested more than ten deep.
+    Duplicate keys, NaN and Infinity, numbers outside the range of floats, text that UTF-8 cannot encode, and
+    more than ten levels of nesting are refused.
     """
     try:
         data = json.loads(
@@ -91,7 +91,7 @@ def _check_parts(data: object) -> None:
 
 
 def number_text(value: float) -> str:
-    """Return a number as short as it can be written without loss.
+    """Return the shortest text of a number that preserves its value.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def number_text(value: float) -> str:
 
 
 def restore_number(value: object) -> object:
-    """Return a number as it was before ``to_json``; anything else unchanged."""
+    """Return the number that ``to_json`` wrote as text; return anything else unchanged."""
     return float(value) if isinstance(value, str) and value in {"inf", "-inf"} else value
 
 

@@ -1,4 +1,4 @@
-"""Checks for your own policies: ``check_policy`` tries to refute what a policy promises.
+"""Tests for your own policies: ``check_policy`` searches for violations of what a policy declares.
 
 It needs the extra ``testing`` (Hypothesis): ``pip install 'clusterbandits[testing]'``.
 """
@@ -38,7 +38,7 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """Arms in clusters, and rewards that are fixed beforehand; ``tape[k, i]`` is pull i of arm k."""
+    """Arms in clusters, and fixed rewards; ``tape[k, i]`` is the reward of pull i of arm k."""
 
     clusters: Clusters
     tape: Floats
@@ -50,24 +50,24 @@ class Trial:
 
 
 def check_policy(policy: Policy, *, examples: int = 50, families: Any = None) -> None:
-    """Try to refute that a policy is exact, repeatable and can be saved; raise AssertionError if that works.
+    """Test that a policy is exact, reproducible and can be saved; raise ``AssertionError`` if it is not.
 
-    Hypothesis makes arms in clusters (1 to 40 of them) and fixed rewards: all lowest, all highest, sorted,
-    alternating, means near the ends, ties. On each of them the checks are:
+    Hypothesis generates 1 to 40 arms in clusters and fixed rewards: all lowest, all highest, sorted,
+    alternating, means near the ends of the domain, ties. Each example is tested as follows:
 
     - skip-ahead and round-by-round simulation choose the same arm in every round;
     - so do ``ask`` and ``tell``, with saving, restoring and copying in between;
-    - a second simulation repeats the first;
+    - a second simulation has the same result;
     - the score of a ``ScorePolicy`` has the properties that it declares in ``relies_on``.
 
     Parameters
     ----------
     policy
-        A policy; its class and settings are checked, with other clusters.
+        Policy whose class and settings are tested, with other clusters.
     examples
-        The number of examples per family.
+        Number of examples per family, by default 50.
     families
-        Families or their names; by default all that the policy accepts.
+        Families or their names; by default, all that the policy accepts.
 
     Examples
     --------
@@ -104,11 +104,11 @@ def _made(policy: Policy, clusters: Clusters, family: Family) -> Policy:
 
 
 def check_trial(policy: Policy, family: Family, trial: Trial) -> None:
-    """Check one example."""
+    """Test one example."""
     try:
         made = _made(policy, trial.clusters, family)
     except InvalidInputError:
-        # Tables such as distances fit their own clusters alone.
+        # Tables such as distances fit only their own clusters.
         return
     path = play(made, trial.tape, trial.rounds)
     _check_same(path, play(made, trial.tape, trial.rounds, stepwise=True), "round by round", trial)
@@ -142,7 +142,7 @@ def _asked(policy: Policy, trial: Trial) -> NDArray[np.int64]:
 
 
 def _check_assumptions(policy: Policy, family: Family, examples: int) -> None:
-    """Compare scores of neighbouring statistics, as ``relies_on`` says they compare."""
+    """Test the scores of similar statistics for the properties in ``relies_on``."""
     if not policy.relies_on:
         return
     made = _made(policy, policy.clusters, family)
@@ -153,14 +153,14 @@ def _check_assumptions(policy: Policy, family: Family, examples: int) -> None:
         pulls, n = int(rng.integers(1, 200)), int(10 ** rng.uniform(0.0, 6.0))
         total = float(family.draw(_mean(family, rng), pulls, rng).sum())
         more, later = pulls + int(rng.integers(1, 50)), n + int(rng.integers(1, 10**5))
-        paid = total + float(family.draw(_mean(family, rng), 1, rng)[0])
+        larger = total + float(family.draw(_mean(family, rng), 1, rng)[0])
         here = score_at(made, pulls, total, n)
         if math.isnan(here):
             where = f"{pulls} pulls with total {total:g} in round {n}"
             raise AssertionError(f"The score of {policy.label} is not a number for {where}.")
         for assumption, there in (
             (Assumption.FALLS_WITH_PULLS, -score_at(made, more, total, n)),
-            (Assumption.RISES_WITH_TOTALS, score_at(made, pulls, min(paid, pulls * family.high), n)),
+            (Assumption.RISES_WITH_TOTALS, score_at(made, pulls, min(larger, pulls * family.high), n)),
             (Assumption.RISES_WITH_ROUNDS, score_at(made, pulls, total, later)),
         ):
             before = -here if assumption is Assumption.FALLS_WITH_PULLS else here

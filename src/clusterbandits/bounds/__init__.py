@@ -1,4 +1,4 @@
-"""What any learner must pay: Lai and Robbins, the clustered bound, and Clus-UCB's own rate."""
+"""Lower bounds on regret, classical (Lai and Robbins) and clustered, and the regret rate of Clus-UCB."""
 
 from clusterbandits.bounds.cluster import Branch, ClusterBound, Evidence
 from clusterbandits.bounds.regret import RegretBound, regret_bound

@@ -1,4 +1,4 @@
-"""What one cluster must cost: the two vertices of its linear program, in closed form."""
+"""The regret bound of one cluster: the two vertices of its linear program, in closed form."""
 
 from __future__ import annotations
 
@@ -17,76 +17,76 @@ if TYPE_CHECKING:
 
 Branch = Literal["A", "B", "classical"]
 
-#: Where α is at most this share of D in a whole cluster, its limit for β → 0 is exact.
+#: If α is at most this share of D for all arms of a cluster, the limit β → 0 is exact.
 _VANISHING = 1e-100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """What a pull of each arm says: the coefficients of the linear program."""
+    """The evidence per pull of each arm: the coefficients of the linear program."""
 
-    #: a = μ* − μ, the cost of a pull.
+    #: a = μ* − μ, the regret per pull.
     gaps: Floats
-    #: D = d(μ, μ*), how hard a pull argues against the arm itself being best.
+    #: D = d(μ, μ*), the evidence per pull against the arm itself being best.
     divergences: Floats
-    #: b = d⁺(μ, μ* − β), how hard it argues against any arm of the cluster being best.
+    #: b = d⁺(μ, μ* − β), the evidence per pull against each other arm of the cluster being best.
     b: Floats
     #: α = D − b.
     alpha: Floats
-    #: 1/D, the pulls per log n that must be spent without knowledge of the clusters; infinite for a best arm.
+    #: 1/D, the pulls per log n that are needed without knowledge of the clusters; infinite for a best arm.
     classical_allocation: Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rates:
-    """What follows from the evidence; every rate is per log n.
+    """The regret rates of one cluster, per log n.
 
-    A cluster that holds a best arm pays the classical rate: ``branch`` is ``"classical"`` and L, A and B are
-    None. Otherwise ``branch`` names the smaller of A (all constraints tight) and B (the lowest arm alone
-    refutes the whole cluster).
+    A cluster with a best arm has the classical rate: ``branch`` is ``"classical"``, and L, A and B are None.
+    Otherwise ``branch`` names the smaller one of A (all constraints are tight) and B (pulls of the lowest arm
+    alone rule out the whole cluster).
     """
 
     L: float | None
     A: float | None
     B: float | None
     branch: Branch
-    #: The least regret any uniformly good policy pays here.
+    #: The lower bound on the regret of uniformly good policies in this cluster.
     lower: float
-    #: What Clus-UCB pays here (Theorem 2).
+    #: The regret of Clus-UCB in this cluster (Theorem 2).
     clus_ucb: float
-    #: What must be paid without knowledge of the clusters.
+    #: The lower bound on regret without knowledge of the clusters.
     classical: float
-    #: Pulls of each arm that attain ``lower``; infinite for a best arm.
+    #: The pulls per log n of each arm that attain ``lower``; infinite for a best arm.
     allocation: Floats
-    #: Pulls of each arm by Clus-UCB, 1/(α L); infinite for a best arm.
+    #: The pulls per log n of each arm by Clus-UCB, 1/(α L); infinite for a best arm.
     clus_ucb_allocation: Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClusterBound(Rates, Evidence):
-    """One cluster's share of the bounds, with the evidence of its arms in their order."""
+    """The bounds for one cluster, with the evidence of its arms in order."""
 
     name: Label
     arms: tuple[Label, ...]
     means: Floats
     width: float
     span: float
-    #: By how much the span exceeds the width, 0 where the width is true.
+    #: The excess of the span over the width; 0 if the width is true.
     excess: float
 
     @property
     def violated(self) -> bool:
-        """Whether the means spread wider than the declared width."""
+        """Whether the span of the means exceeds the declared width."""
         return self.excess > 0
 
     @property
     def pull_ratios(self) -> Floats | None:
-        """Clus-UCB's pulls of each arm over those of its most pulled one; None if an arm here is best."""
+        """The pulls of each arm by Clus-UCB relative to the most pulled one; None with a best arm."""
         if self.branch == "classical":
             return None
         alpha, least = self.alpha, float(self.alpha.min())
         if least == 0:
-            # The limit β → 0, or arms so close to the best that α vanishes beside the others.
+            # The limit β → 0, or arms so close to the best that α is negligible.
             return (alpha == 0).astype(float) if alpha.any() else float(self.gaps.min()) / self.gaps
         return np.ones_like(alpha) if least == math.inf else least / alpha
 
@@ -139,11 +139,11 @@ def _all_tight(arms: Evidence) -> tuple[Floats, float]:
     if least == math.inf:
         return np.zeros_like(arms.alpha), 1.0
     if np.all(arms.alpha <= _VANISHING * arms.divergences) and arms.divergences.min() > 0:
-        # β → 0: α becomes proportional to the gap, in every exponential family.
+        # For β → 0, α is proportional to the gap, in every exponential family.
         shares = arms.gaps.min() / arms.gaps
         return shares * _reciprocal(_sum(arms.divergences * shares)), math.inf
     if least == 0:
-        # An arm so close to the best that its divergence is below all floats: no pulls suffice.
+        # The divergence of an arm very close to the best is below all floats: no number of pulls is enough.
         return inverse(arms.alpha), 1.0
     w = least / arms.alpha
     combined = _sum(arms.b * w)
@@ -151,19 +151,19 @@ def _all_tight(arms: Evidence) -> tuple[Floats, float]:
 
 
 def _lowest_alone(arms: Evidence) -> Floats:
-    """Return the allocation 1/b on the arm of lowest mean, which has the largest b; equals share it."""
+    """Return the allocation 1/b to the arm with the lowest mean, which has the largest b; ties share it."""
     largest = float(arms.b.max())
     lowest = arms.b == largest
     return np.where(lowest, _reciprocal(largest) / int(lowest.sum()), 0.0)
 
 
 def _sum(values: Floats) -> float:
-    """Return the sum with a single rounding, so that the order of the arms changes nothing."""
+    """Return the sum with a single rounding, so that it does not depend on the order of the arms."""
     return math.fsum(values.tolist())
 
 
 def inverse(values: Floats) -> Floats:
-    """Return 1/values, infinite where they vanish."""
+    """Return 1/values, infinite for values of 0."""
     with np.errstate(over="ignore"):
         return np.divide(1.0, values, out=np.full_like(values, math.inf), where=values > 0)
 

@@ -1,4 +1,4 @@
-"""The regret bounds of a whole instance."""
+"""Regret bounds of an instance."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Half a unit in the last place for each of a best mean, a width and a mean, with something to spare.
+#: More than half a unit in the last place for each of the best mean, a width and a mean.
 _ROUNDING = 2 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegretBound:
-    """What must be paid per log n; prints as a table. Made by ``regret_bound``."""
+    """Lower bounds on regret per log n, as returned by ``regret_bound``; prints as a table."""
 
     family: Family
     best_mean: float
     arms: tuple[Label, ...]
     membership: tuple[int, ...]
     clusters: tuple[ClusterBound, ...]
-    #: The least regret of any uniformly good policy that knows the clusters (Theorem 1).
+    #: The lower bound for uniformly good policies that know the clusters (Theorem 1).
     lower: float
     #: The regret of Clus-UCB (Theorem 2).
     clus_ucb: float
-    #: The least regret of any uniformly good policy that does not know the clusters (Lai and Robbins).
+    #: The lower bound for uniformly good policies that do not know the clusters (Lai and Robbins).
     classical: float
 
     @property
     def saving(self) -> float:
-        """The share of the classical bound that knowing the clusters can save, from 0 to 1."""
+        """The share of the classical bound that knowledge of the clusters saves, from 0 to 1."""
         return max(0.0, 1.0 - self.lower / self.classical) if 0 < self.classical < math.inf else 0.0
 
     @property
     def violated(self) -> tuple[Label, ...]:
-        """The clusters whose means spread wider than declared."""
+        """The clusters whose span exceeds the declared width."""
         return tuple(cluster.name for cluster in self.clusters if cluster.violated)
 
     @property
     def allocation(self) -> Floats:
-        """Pulls of every arm per log n that attain the lower bound; infinite for a best arm."""
+        """The pulls per log n of each arm that attain the lower bound; infinite for a best arm."""
         return self._by_arm([cluster.allocation for cluster in self.clusters])
 
     @property
     def clus_ucb_allocation(self) -> Floats:
-        """Pulls of every arm per log n by Clus-UCB, 1/(α L); infinite for a best arm."""
+        """The pulls per log n of each arm by Clus-UCB, 1/(α L); infinite for a best arm."""
         return self._by_arm([cluster.clus_ucb_allocation for cluster in self.clusters])
 
     @property
     def classical_allocation(self) -> Floats:
-        """Pulls of every arm per log n that attain the classical bound, 1/D; infinite for a best arm."""
+        """The pulls per log n of each arm that attain the classical bound, 1/D; infinite for a best arm."""
         return self._by_arm([cluster.classical_allocation for cluster in self.clusters])
 
     def expected_pulls(self, horizon: float) -> Floats:
-        """Return how often Clus-UCB pulls every arm in ``horizon`` rounds, to first order.
+        """Return the expected pulls of each arm by Clus-UCB in ``horizon`` rounds, to first order.
 
-        A suboptimal arm gets log T / (α L), or log T / D in a cluster with a best arm; the best arms share
-        the remaining rounds evenly. Where nothing remains the horizon is too short for a first-order count,
-        see ``suffices``.
+        A suboptimal arm gets log T / (α L) pulls, or log T / D in a cluster with a best arm. The best arms
+        share the remaining rounds equally. If no rounds remain, the horizon is too short for this
+        approximation; see ``suffices``.
         """
         rounds = whole("horizon", "RegretBound.expected_pulls", horizon, least=1)
         best = self._by_arm([cluster.gaps for cluster in self.clusters]) == 0
@@ -82,16 +82,16 @@ class RegretBound:
         return pulls
 
     def suffices(self, horizon: float) -> bool:
-        """Tell whether a horizon is long enough for ``expected_pulls`` to leave the best arms some rounds."""
+        """Return whether a horizon is long enough for ``expected_pulls`` to leave rounds to the best arms."""
         return bool(self.expected_pulls(horizon).sum() <= horizon * (1 + 1e-9))
 
     @property
     def misled(self) -> tuple[Label, ...]:
-        """The clusters that hold a best arm and are wider than declared: neither theorem covers these."""
+        """The clusters with a best arm whose span exceeds the declared width, outside the theorems."""
         return tuple(part.name for part in self.clusters if part.violated and part.branch == "classical")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; infinities stay floats."""
+        """Return all bounds as plain data; infinities are floats."""
         return {
             "family": self.family.spec,
             "best_mean": self.best_mean,
@@ -121,15 +121,15 @@ class RegretBound:
 
 
 def regret_bound(instance: Instance, clusters: Clusters | None = None) -> RegretBound:
-    r"""Return what any uniformly good policy must pay on an instance, per log n.
+    r"""Return the lower bounds on the regret of uniformly good policies on an instance, per log n.
 
     Parameters
     ----------
     instance
-        The means and the reward family.
+        Means and reward family.
     clusters
-        What the learner knows, over the same arms in the same order; by default the instance's own groups
-        with their true spans as widths. Widths smaller than the spans are evaluated as given, and reported.
+        Clusters and declared widths, over the same arms in the same order; by default, the groups of the
+        instance with their true spans as widths. Widths below the spans are used as given, and reported.
 
     Notes
     -----
@@ -139,8 +139,9 @@ def regret_bound(instance: Instance, clusters: Clusters | None = None) -> Regret
         a_k = μ^* - μ_k, \quad D_k = d(μ_k, μ^*), \quad b_k = d^+(μ_k, μ^* - β), \quad α_k = D_k - b_k,
         \quad L = 1 + \sum_k b_k / α_k
 
-    and costs :math:`\min(A, B)` with :math:`A = \sum_k a_k / (α_k L)` and :math:`B = a_j / b_j` for its
-    lowest arm j. Clus-UCB pays A. A cluster with a best arm costs :math:`\sum_k a_k / D_k` over the others.
+    and a regret of at least :math:`\min(A, B)` per log n, with :math:`A = \sum_k a_k / (α_k L)` and :math:`B
+    = a_j / b_j` for its lowest arm j. Clus-UCB incurs A. In a cluster with a best arm, the regret is at least
+    :math:`\sum_k a_k / D_k` over the other arms.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def regret_bound(instance: Instance, clusters: Clusters | None = None) -> Regret
 def _evidence(instance: Instance, clusters: Clusters) -> Evidence:
     family, means, best = instance.family, instance.means, instance.best_mean
     width = np.array(clusters.widths)[np.array(clusters.partition.membership)]
-    # In floats 0.8 − 0.5 is above 0.3: an arm exactly one width below the best must not count as further.
+    # In floats, 0.8 − 0.5 is above 0.3, but an arm exactly one width below the best must have b = 0.
     touching = np.abs(instance.gaps - width) <= _ROUNDING * np.maximum(abs(best), np.abs(means))
     reached = (instance.gaps <= width) | (touching & (width > 0))
     divergences = family.divergence(means, best)

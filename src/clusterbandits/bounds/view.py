@@ -1,4 +1,4 @@
-"""Regret bounds as people read them."""
+"""Regret bounds as text and HTML."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def text(bound: RegretBound) -> str:
 
 
 def html(bound: RegretBound) -> str:
-    """Return the same for a notebook."""
+    """Return the summary and the table as HTML, for notebooks."""
     return f"<pre>{escape(summary(bound))}</pre>{cluster_table(bound).html()}"
 
 
 def summary(bound: RegretBound) -> str:
-    """Return the three rates with what they mean."""
+    """Return the three rates with explanations."""
     rows = [
         ("lower bound", bound.lower, "any good policy that knows the clusters"),
         ("Clus-UCB", bound.clus_ucb, "Clus-UCB (Theorem 2)"),
@@ -55,7 +55,7 @@ def _verdict(bound: RegretBound) -> str:
 
 
 def cluster_table(bound: RegretBound) -> Table:
-    """Return one row per cluster; of too many, those with the largest lower bounds."""
+    """Return one row per cluster, at most as many as fit: those with the largest lower bounds."""
     shown = bound.clusters
     dangerous_first = sorted(bound.clusters, key=lambda part: part.branch != "classical")
     false = [violation(part) for part in dangerous_first if part.violated]
@@ -76,7 +76,7 @@ def _cluster_row(part: ClusterBound) -> tuple[object, ...]:
 
 
 def evidence_table(bound: RegretBound) -> Table:
-    """Return a row for every arm: its mean and what a pull of it says."""
+    """Return one row per arm: its mean and its evidence per pull."""
     rows = tuple(
         (str(part.name), str(arm), *map(float, numbers))
         for part in bound.clusters
@@ -89,7 +89,7 @@ def evidence_table(bound: RegretBound) -> Table:
 
 
 def pull_table(bound: RegretBound, horizon: float | None = None) -> Table:
-    """Return a row for every arm: pulls per log n, and by Clus-UCB in a number of rounds."""
+    """Return one row per arm: pulls per log n and, for a horizon, expected pulls by Clus-UCB."""
     columns = [bound.allocation.tolist(), bound.clus_ucb_allocation.tolist()]
     names = ["cluster", "arm", "optimal", "Clus-UCB"]
     notes = ["optimal, Clus-UCB: pulls per log n that attain the lower bound, and of Clus-UCB."]
@@ -110,7 +110,7 @@ def _rounded(pulls: float) -> float:
 
 
 def violation(part: ClusterBound) -> str:
-    """Return one sentence on a width that is smaller than the span, and on what follows from it."""
+    """Return one sentence on a width below the span and its consequence."""
     risk = (
         "dangerous, it holds a best arm" if part.branch == "classical" else "harmless, it holds no best arm"
     )

@@ -1,4 +1,4 @@
-"""What the service answers, as frozen data. Fields that a newer service adds are ignored."""
+"""The answers of the service as frozen data classes. Fields that a newer service adds are ignored."""
 
 from __future__ import annotations
 
@@ -13,39 +13,40 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Decision:
-    """The arm to use, and the id under which its reward is sent."""
+    """A decision: the arm to use, and the id with which to send its reward."""
 
     id: str
     arm: str
     group: str
-    #: Time until which a reward is learned, in seconds since 1970; None: no limit.
+    #: Time until which a reward is accepted, in seconds since 1970; None: no limit.
     expires_at: float | None = None
 
 
 @dataclass(frozen=True)
 class RewardResult:
-    """What became of a reward.
+    """The result of sending a reward.
 
-    ``status`` is ``"counted"`` or ``"repeated"`` (sent before, counted once); in a list of rewards also
-    ``"late"``, ``"conflict"``, ``"unknown"``, ``"invalid"`` or ``"forbidden"``, and ``detail`` then says why.
+    ``status`` is ``"counted"`` or ``"repeated"`` (sent before and counted once). For a list of rewards, it
+    can also be ``"late"``, ``"conflict"``, ``"unknown"``, ``"invalid"`` or ``"forbidden"``; ``detail`` then
+    explains why.
     """
 
     id: str
     status: str
-    #: Value of all rewards of the decision together.
+    #: Combined value of all rewards of the decision.
     value: float | None = None
     code: int = 200
     detail: str | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether the reward is learned, now or by an earlier request."""
+        """Whether the policy has learned from the reward, after this or an earlier request."""
         return self.status in {"counted", "repeated"}
 
 
 @dataclass(frozen=True)
 class ReceivedReward:
-    """A reward of a decision, as the log has it."""
+    """A reward of a decision, as recorded in the log."""
 
     at: float
     value: float
@@ -55,7 +56,7 @@ class ReceivedReward:
 
 @dataclass(frozen=True)
 class DecisionRecord:
-    """A decision as the log has it.
+    """A decision, as recorded in the log.
 
     ``status`` is ``"open"``, ``"rewarded"``, ``"defaulted"`` or ``"cancelled"``. ``experiment`` and
     ``rewards`` are None in a list of decisions.
@@ -152,9 +153,9 @@ class Experiment:
     #: Position of its last event in the log.
     seq: int
     decisions: int
-    #: Decisions that await a reward.
+    #: Number of decisions with an outstanding reward.
     open: int
-    #: Rewards that were learned.
+    #: Number of rewards that the policy has learned from.
     pulls: int
     late: int
     cancelled: int
@@ -172,7 +173,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Change:
-    """A recorded change: when, by which key, what."""
+    """A recorded change of an experiment: time, key and content."""
 
     seq: int
     at: float
@@ -182,7 +183,7 @@ class Change:
 
 
 def read(kind: type[T], data: Any) -> T:
-    """Return an answer as data of a kind, or refuse one that lacks a field.
+    """Return an answer as an object of a data class; refuse an answer that lacks a field.
 
     Examples
     --------
@@ -197,7 +198,7 @@ def read(kind: type[T], data: Any) -> T:
 
 
 def read_all(kind: type[T], data: Any, name: str) -> tuple[T, ...]:
-    """Return a list that is a part of an answer as data of a kind."""
+    """Return a list inside an answer as objects of a data class."""
     if not (isinstance(data, dict) and isinstance(data.get(name), list)):
         raise _lacking(name)
     return tuple(read(kind, one) for one in data[name])
@@ -211,7 +212,7 @@ def read_experiment(data: Any) -> Experiment:
 
 
 def read_record(data: Any) -> DecisionRecord:
-    """Return a decision as the log has it."""
+    """Return a decision, as recorded in the log."""
     rewards = read_all(ReceivedReward, data, "rewards")
     return read(DecisionRecord, {**data, "rewards": rewards})
 

@@ -1,4 +1,4 @@
-"""The two clients: they send and wait; ``exchange`` decides what and when, the same for both."""
+"""The two clients, which send and wait; ``exchange`` decides what and when, in the same way for both."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def _awaitable(
 class Client:
     """Client of a decision service, started by ``clusterbandits serve``.
 
-    Every call is safe to repeat. Therefore lost connections and the answers 429, 502, 503 and 504 are
-    retried. The waits double from 0.1 to 5 s, have random jitter, and are at least as long as ``Retry-After``
-    asks.
+    All calls can be repeated safely. The client therefore retries after lost connections and after the
+    statuses 429, 502, 503 and 504. Waits double from 0.1 to 5 s, have random jitter, and are at least as long
+    as ``Retry-After`` requires.
 
     Threads may share a client. After a fork, the new process needs a client of its own. Close a client when
     it is no longer needed, or use it as a context manager.
@@ -93,24 +93,24 @@ class Client:
     url
         Address of the service, such as ``"http://127.0.0.1:8000"``.
     key
-        API key; None for a service that was started with ``--insecure``.
+        API key; by default None, for a service that was started with ``--insecure``.
     timeout
-        Seconds after which a call gives up, retries included (default: 30). One attempt waits for an answer
-        for at most half of that.
+        Seconds after which a call fails, retries included; by default 30. One attempt waits for at most half
+        of that.
     retries
-        Largest number of retries per call (default: 10); 0: none.
+        Largest number of retries per call, by default 10; 0 for none.
     transport
-        Transport of httpx instead of the network, for tests.
+        httpx transport to use instead of the network, for tests; by default None.
 
     Raises
     ------
     ServiceError
-        By every method, if the service refuses a request (``code`` is the HTTP status) or does not answer
+        From every method, if the service refuses a request (``code`` is the HTTP status) or does not answer
         (``code`` is None).
 
     Examples
     --------
-    A transport that answers in place of a service:
+    With a transport that answers instead of a service:
 
     >>> import httpx
     >>> def answer(request):
@@ -211,10 +211,10 @@ class Client:
 
 
 class AsyncClient:
-    """Client of a decision service with the methods of ``Client``, to be awaited.
+    """Asynchronous client of a decision service, with the same methods as ``Client``.
 
-    Tasks of one event loop (asyncio or trio) may share it; another loop needs another client. See ``Client``
-    for the parameters, retries and errors.
+    Tasks of one event loop (asyncio or trio) may share a client; another loop needs its own client. See
+    ``Client`` for parameters, retries and errors.
 
     Examples
     --------

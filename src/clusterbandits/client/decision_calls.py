@@ -15,7 +15,7 @@ from clusterbandits.validate import as_float, choice, invalid, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-#: Decisions, and rewards, that the service takes per request.
+#: The largest number of decisions or rewards per request.
 MOST_AT_ONCE = 1_000
 #: A decision or its id, a value, and perhaps a key.
 Reward: TypeAlias = tuple[Decision | str, float] | tuple[Decision | str, float, str | None]
@@ -38,14 +38,14 @@ def decide(
     name
         Name of the experiment.
     available
-        Arms to choose from; default: all that are not retired.
+        Arms to choose from; by default, all that are not retired.
     count
-        Number of decisions, 1 to 1,000; default: one, which is returned without a list.
+        Number of decisions, 1 to 1,000; by default, a single decision is returned instead of a list.
     key
-        Text that identifies the occasion, such as a visit. The same key returns the same decisions. Default:
-        a new random key, so that a retry does not decide twice.
+        Text that identifies the request, such as the id of a visit. The same key returns the same decisions.
+        By default, a new random key, so that a retry does not decide twice.
     note
-        Data to store with the decision, at most 4,000 bytes of JSON.
+        Data to store with the decision, at most 4,000 bytes of JSON; by default none.
 
     Raises
     ------
@@ -72,18 +72,19 @@ def reward(
     Parameters
     ----------
     decision
-        The decision, or its id.
+        Decision, or its id.
     value
-        The reward.
+        Reward.
     key
-        Text that identifies the event that caused the reward, such as an order. It tells equal rewards of one
-        decision apart, where the experiment combines rewards by ``"last"`` or ``"sum"``.
+        Text that identifies the event that caused the reward, such as an order; by default none. It
+        distinguishes equal rewards of one decision if the experiment combines rewards by ``"last"`` or
+        ``"sum"``.
 
     Raises
     ------
     ServiceError
-        With code 404 for an unknown decision, 409 if it has another reward already, 410 if its window has
-        closed, 422 if the experiment's reward family cannot have this value.
+        With code 404 for an unknown decision, 409 if the decision already has another reward, 410 if its
+        window has closed, 422 if the value is impossible for the experiment's reward family.
     """
     sent = _reward((decision, value, key))
     return read(
@@ -94,8 +95,8 @@ def reward(
 def rewards(link: Link, rewards: Iterable[Reward]) -> Steps[list[RewardResult]]:
     """Send many rewards, 1,000 per request; return one result per reward, in the same order.
 
-    A reward that is refused does not raise: its result says why. If the call raises, it is safe to send the
-    whole list again.
+    A refused reward does not raise an error; its result explains why. If the call raises an error, the whole
+    list can safely be sent again.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def rewards(link: Link, rewards: Iterable[Reward]) -> Steps[list[RewardResult]]:
 
 
 def decision(link: Link, decision: Decision | str) -> Steps[DecisionRecord]:
-    """Return what is recorded of a decision: its arm, note, status and rewards."""
+    """Return the record of a decision: its arm, note, status and rewards."""
     return read_record((yield from link.get(f"/v1/decisions/{path_part(_id(decision))}")))
 
 
@@ -133,22 +134,22 @@ def export(  # noqa: PLR0913
     unrewarded: bool = False,
     timeout: float = 3600.0,
 ) -> Steps[Path]:
-    """Write decisions and rewards to a file, and return its path. It is written completely or not at all.
+    """Download decisions and rewards to a file, which is written completely or not at all; return its path.
 
     Parameters
     ----------
     name
         Name of the experiment.
     path
-        The file. An existing one is replaced.
+        File to write; an existing file is replaced.
     format
-        ``"csv"``, which ``clusterbandits replay`` reads, or ``"parquet"``.
+        ``"csv"`` (the default), which ``clusterbandits replay`` reads, or ``"parquet"``.
     propensities
-        Whether to add the probability of every choice; that takes milliseconds per decision.
+        Whether to add the probability of each choice, which takes milliseconds per decision; by default not.
     unrewarded
-        Whether to include decisions without a reward.
+        Whether to include decisions without a reward; by default not.
     timeout
-        Seconds for this call, retries included.
+        Seconds for this call, retries included; by default 3,600.
     """
     choice("format", "export", format, _KINDS)
     target = Path(path)
@@ -172,13 +173,13 @@ def export(  # noqa: PLR0913
 
 
 def health(link: Link) -> Steps[dict[str, Any]]:
-    """Return the status and the version of the service; raise if its process does not answer."""
+    """Return the status and the version of the service; raise an error if its process does not answer."""
     found: dict[str, Any] = yield from link.get("/health")
     return found
 
 
 def ready(link: Link) -> Steps[dict[str, Any]]:
-    """Return the status of the service; raise if it cannot make decisions now."""
+    """Return the status of the service; raise an error if it cannot make decisions now."""
     found: dict[str, Any] = yield from link.get("/ready")
     return found
 
@@ -188,7 +189,7 @@ def _id(decision: Decision | str) -> str:
 
 
 def _reward(given: Reward) -> dict[str, Any]:
-    """Return a reward as the service reads it."""
+    """Return a reward in the format of the service."""
     decision, value, key = (*given, None) if len(given) == 2 else given
     number = float(value) if isinstance(value, bool) else as_float(value)
     if not math.isfinite(number):

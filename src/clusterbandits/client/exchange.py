@@ -1,7 +1,7 @@
-"""Requests, retries and errors without input or output: the same for both clients.
+"""Requests, retries and errors without input or output, shared by both clients.
 
-A call is a generator. It yields what is to be done (``Send`` or ``Pause``), receives the outcome, and returns
-its result. A client carries out these steps, with or without ``await``.
+A call is a generator. It yields steps (``Send`` or ``Pause``), receives their outcomes, and returns its
+result. A client executes these steps, with or without ``await``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
-#: Answers after which the same request is sent again; 502 and 504 come from a proxy whose service restarts.
+#: The statuses after which a request is sent again; a proxy returns 502 and 504 while its service restarts.
 RETRIED = frozenset({429, 502, 503, 504})
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
-#: An attempt may use this share of the time limit, so that a lost one leaves time for another.
+#: The share of the time limit for one attempt, so that there is time for another one.
 _ATTEMPT_SHARE = 0.5
 _SHORTEST_ATTEMPT = 0.01
 JSON = "application/json"
@@ -35,7 +35,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True)
 class Request:
-    """One request; every attempt sends the same bytes."""
+    """One request; all attempts send the same bytes."""
 
     method: str
     path: str
@@ -43,9 +43,9 @@ class Request:
     query: dict[str, str] = field(default_factory=dict)
     #: Media type of a successful answer.
     kind: str = JSON
-    #: Where to write the body of a successful answer that is not JSON.
+    #: The file for the body of a successful answer that is not JSON.
     into: Path | None = None
-    #: Seconds for the call instead of the client's, all of which the first attempt may use.
+    #: Seconds for the call instead of the client's time limit; the first attempt may use all of them.
     timeout: float | None = None
 
 
@@ -59,14 +59,14 @@ class Send:
 
 @dataclass(frozen=True)
 class Pause:
-    """Wait for some seconds."""
+    """Wait for a number of seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of the service, whatever its status; ``body`` is empty where it went into a file."""
+    """An answer of the service with any status; ``body`` is empty if it was written to a file."""
 
     status: int
     kind: str
@@ -76,7 +76,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Lost:
-    """No answer: the reason, in a few words."""
+    """No answer, with the reason in a few words."""
 
     reason: str
 
@@ -89,7 +89,7 @@ Steps: TypeAlias = Generator[Step, Outcome, T]
 
 @dataclass(frozen=True)
 class Link:
-    """Where the service is, and how long a call goes on trying.
+    """The address of the service, and the limits of retries.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Link:
     retries
         Largest number of retries per call.
     clock, jitter
-        The time in seconds, and random numbers from 0 to 1; tests replace them.
+        Functions that return the time in seconds and random numbers from 0 to 1; tests replace them.
     """
 
     url: str
@@ -122,7 +122,7 @@ class Link:
         return (yield from self.ask(Request("PATCH", path, _written(body))))
 
     def ask(self, request: Request) -> Steps[Any]:
-        """Send a request until it is answered; return the JSON of the answer.
+        """Send a request, with retries; return the JSON of the answer.
 
         Raises
         ------
@@ -159,13 +159,13 @@ class Link:
             raise self.unreadable(answer.status) from None
 
     def unreadable(self, status: int) -> ServiceError:
-        """Return the error for an answer that no service of this kind gives."""
+        """Return the error for an answer that cannot come from this service."""
         return ServiceError(
             f"{self.url} must be a clusterbandits service. Its answer has another format.", status
         )
 
     def _sentence(self, answer: Answer) -> str:
-        """Return the sentence of a refusal; another server may have sent it, without one."""
+        """Return the error message of an answer, which may come from another server and have none."""
         try:
             detail = json.loads(answer.body)["detail"]
         except (ValueError, TypeError, KeyError):
@@ -181,16 +181,16 @@ class Link:
 
 
 def _wait(attempt: int, jitter: float, outcome: Outcome) -> float:
-    """Return the seconds before the next attempt: doubling, and at least what the answer asks for."""
+    """Return the seconds before the next attempt: doubling, and at least those that the answer requires."""
     longest = min(_FIRST_WAIT * 2.0**attempt, _LONGEST_WAIT)
     wait = longest * (0.5 + 0.5 * jitter)
     asked = _asked_wait(outcome.retry_after) if isinstance(outcome, Answer) else 0.0
-    # Clients that were refused together must not come back together.
+    # Clients that were refused together must not retry together.
     return wait if asked <= wait else asked + longest * 0.5 * jitter
 
 
 def _asked_wait(given: str | None) -> float:
-    """Return the seconds of a Retry-After header, which may also be a date; 0 where it cannot be read."""
+    """Return the seconds of a Retry-After header, which may also be a date; 0 if it cannot be read."""
     if given is None:
         return 0.0
     if given.strip().isdecimal():
@@ -217,14 +217,14 @@ def path_of(name: str) -> str:
 
 def path_part(name: object) -> str:
     """Return a name or an id as one part of a path."""
-    # Dots alone would lead to another path.
+    # A name of dots only would change the path.
     if not isinstance(name, str) or not name.strip("."):
         raise invalid("name or id", "the client", "a text of at least one letter or digit", name)
     return quote(name, safe="", errors="replace")
 
 
 def check_seconds(timeout: object, owner: str) -> float:
-    """Return a time limit as a float, or refuse it."""
+    """Return a time limit as a float; refuse an invalid one."""
     seconds = as_float(timeout)
     if not 0 < seconds < math.inf:
         raise invalid("timeout", owner, "a number of seconds above 0", timeout)

@@ -39,29 +39,31 @@ def create_experiment(  # noqa: PLR0913
     name
         Name of the experiment: letters, digits, ``.``, ``_``, ``-``; at most 64.
     groups
-        Arms by group, such as ``{"red": ["a", "b"], "blue": ["c"]}``; by default those of the history.
+        Arms by group, such as ``{"red": ["a", "b"], "blue": ["c"]}``; by default, the arms of the history.
     history
-        What was tried before, as ``read_history`` returns it: the policy starts from there.
+        History of trials from which the policy starts, as ``read_history`` returns it; by default none.
     widths
-        Largest difference between means in a group: one number per group, one for all groups, or None. With a
-        history, None stands for widths that it shows to be wide enough.
+        Largest difference between means in a group: one number per group, one for all groups, or None (the
+        default). With a history, None means safe widths, estimated from it.
     policy, settings
-        Name and parameters of the policy.
+        Name and settings of the policy; by default ``"auto"``, the recommended policy.
     family
-        Reward family, such as ``"bernoulli"``, the default, or ``"bounded:low=0,high=50"``.
+        Reward family, such as ``"bernoulli"`` (the default) or ``"bounded:low=0,high=50"``.
     window
-        Seconds after a decision in which its reward is learned; None: no limit.
+        Seconds after a decision in which its reward is accepted, by default 86,400; None for no limit.
     default_reward
-        Reward of a decision that has none when its window closes; None: such decisions teach nothing.
+        Reward to assume for a decision without a reward when its window closes; by default None: such
+        decisions are cancelled.
     combine
-        How several rewards of one decision combine.
+        Which of several rewards of one decision counts: the first (the default), the last, or their sum.
     explore
-        Share of decisions that are drawn uniformly from the available arms.
+        Share of decisions that are drawn uniformly from the available arms, by default 0.
 
     Raises
     ------
     ServiceError
-        With code 409 if an experiment of that name has other settings; with code 422 if a setting is invalid.
+        With code 409 if an experiment with that name has other settings; with code 422 if a setting is
+        invalid.
     """
     past: dict[str, Any] = {}
     if history is not None:
@@ -113,15 +115,15 @@ class Changes(TypedDict, total=False):
 
 
 def change(link: Link, name: str, **settings: Unpack[Changes]) -> Steps[Experiment]:
-    """Change settings of an experiment; everything learned so far is kept.
+    """Change settings of an experiment; all observations are kept.
 
     Parameters
     ----------
     name
         Name of the experiment.
     **settings
-        ``widths``, ``policy``, ``settings``, ``window``, ``default_reward`` or ``explore``. Settings that are
-        left out keep their value.
+        ``widths``, ``policy``, ``settings``, ``window``, ``default_reward`` or ``explore``. All other
+        settings keep their values.
     """
     body: dict[str, Any] = {**settings}
     if "widths" in body:
@@ -182,7 +184,7 @@ def explain(link: Link, name: str) -> Steps[dict[str, Any]]:
 
 
 def _widths(given: Widths) -> dict[str, float | None] | float | None:
-    """Return widths as JSON has them: nothing stands for an infinite one."""
+    """Return widths for JSON, with null for infinite ones."""
     if isinstance(given, Mapping):
         return {group: None if width == math.inf else width for group, width in given.items()}
     return None if given == math.inf else given

@@ -1,4 +1,4 @@
-"""Between ``exchange`` and httpx: addresses, headers, answers and failures, for both clients."""
+"""The layer between ``exchange`` and httpx: addresses, headers, answers and failures, for both clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def import_httpx() -> Any:
 
 
 def checked_link(url: object, timeout: object, retries: object) -> Link:
-    """Return where the service is, checked."""
+    """Check the address and the limits of a client, and return them."""
     try:
         parts = urlsplit(str(url))
         port_is_right = parts.port is None or parts.port > 0
@@ -53,7 +53,7 @@ def headers_with(key: object) -> dict[str, str]:
 
 
 def arguments(link: Link, step: Send, closed: bool) -> dict[str, Any]:
-    """Return a request as httpx takes it."""
+    """Return the arguments of a request for httpx."""
     if closed:
         raise ServiceError("The client is closed. Create a new one.")
     request = step.request
@@ -68,7 +68,7 @@ def arguments(link: Link, step: Send, closed: bool) -> dict[str, Any]:
 
 
 def answer_of(response: httpx.Response, step: Send) -> Answer:
-    """Return an answer of httpx whose body was read, into memory or into a file."""
+    """Return an answer of httpx whose body was read into memory or a file."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     saved = step.request.into is not None and response.status_code == 200
     body = b"" if saved else response.content
@@ -76,7 +76,7 @@ def answer_of(response: httpx.Response, step: Send) -> Answer:
 
 
 def failure_of(error: Exception, step: Send) -> Outcome:
-    """Return an error after which a retry may help, or one of the file system; raise any other."""
+    """Return errors that allow a retry and errors of the file system as outcomes; raise all others."""
     import httpx
 
     if isinstance(error, httpx.TimeoutException):

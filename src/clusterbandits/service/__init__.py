@@ -1,1 +1,1 @@
-"""Decisions over HTTP: an API, an append-only log in a database, and a live page. Needs the extra [serve]."""
+"""The decision service: an HTTP API, an append-only log in a database, and a live page; extra [serve]."""

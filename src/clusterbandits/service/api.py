@@ -1,4 +1,4 @@
-"""The routes of the API: each turns a request into an operation, and its result into JSON."""
+"""The routes of the API: each converts a request to an operation, and the result to JSON."""
 
 from __future__ import annotations
 
@@ -102,18 +102,18 @@ async def _submit(request: Request, operation: Any) -> Any:
 
 
 def decisions_wanted(caller: Caller, name: str, body: DecisionRequest) -> Decide:
-    """Return the operation of a request for decisions, if the caller may ask for them."""
+    """Return the operation of a request for decisions; refuse a caller without permission."""
     caller.check("decide", name)
     return Decide(name, body.available, body.count, body.key, body.note)
 
 
 def reward_given(caller: Caller, decision: str, body: NewReward) -> Reward:
-    """Return the operation that takes in a reward, if the caller may send it."""
+    """Return the operation that records a reward; refuse a caller without permission."""
     caller.check("reward")
     return Reward(decision, body.value, body.key or "", caller)
 
 
-# Routes are tried in order: the two that are used most come first.
+# Routes are matched in order, so the two most frequent ones come first.
 @routes.post("/experiments/{name}/decisions", response_model=Decisions, tags=["decisions"])
 async def decide(name: _Name, body: DecisionRequest, request: Request) -> Response:
     """Choose one or more arms. The same ``key`` returns the same decisions."""
@@ -122,7 +122,7 @@ async def decide(name: _Name, body: DecisionRequest, request: Request) -> Respon
 
 @routes.post("/decisions/{id}/reward", response_model=Counted, responses=_LATE, tags=["decisions"])
 async def reward(id: _Id, body: NewReward, request: Request) -> Response:  # noqa: A002
-    """Take in the reward of a decision. Repeating the same reward is a success and counts once."""
+    """Record the reward of a decision. Repeating the same reward is a success and counts once."""
     return _json(await _submit(request, reward_given(request.scope["caller"], id, body)))
 
 
@@ -143,7 +143,7 @@ async def create_experiment(body: NewExperiment, request: Request) -> Response:
 
 @routes.get("/experiments", response_model=Experiments, tags=["experiments"])
 async def list_experiments(request: Request, archived: bool = False) -> Response:
-    """List experiments, with ``archived=true`` archived ones as well."""
+    """List experiments; archived ones only with ``archived=true``."""
     caller = _caller(request, "read")
     return _json(await _submit(request, Read(lambda engine: live.listing(engine, caller, archived))))
 
@@ -158,7 +158,7 @@ async def read_experiment(name: _Name, request: Request) -> Response:
 
 @routes.patch("/experiments/{name}", response_model=ExperimentState, tags=["experiments"])
 async def change_experiment(name: _Name, body: ExperimentChange, request: Request) -> Response:
-    """Change settings; what was learned is kept."""
+    """Change settings; all observations are kept."""
     caller = _caller(request, "admin", name)
     settings = body.model_dump(exclude_unset=True)
     one = await _submit(request, Read(lambda engine: experiment_called(engine, name)))
@@ -178,9 +178,9 @@ def _state_route(path: str, change: str, sentence: str) -> None:
     )
 
 
-_state_route("pause", "paused", "Stop making decisions; rewards are still taken in.")
+_state_route("pause", "paused", "Stop making decisions; rewards are still accepted.")
 _state_route("resume", "resumed", "Make decisions again.")
-_state_route("archive", "archived", "End the experiment; rewards are still taken in.")
+_state_route("archive", "archived", "End the experiment permanently; rewards are still accepted.")
 
 
 @routes.post("/experiments/{name}/arms", response_model=ExperimentState, tags=["arms"])
@@ -192,21 +192,21 @@ async def add_arm(name: _Name, body: NewArm, request: Request) -> Response:
 
 @routes.post("/experiments/{name}/arms/retire", response_model=ExperimentState, tags=["arms"])
 async def retire_arm(name: _Name, body: KnownArm, request: Request) -> Response:
-    """Choose an arm no longer; rewards of earlier decisions still count."""
+    """Stop choosing an arm; rewards of earlier decisions still count."""
     caller = _caller(request, "admin", name)
     return _json(await _submit(request, Change(name, "arm retired", body.model_dump(), caller)))
 
 
 @routes.post("/experiments/{name}/arms/restore", response_model=ExperimentState, tags=["arms"])
 async def restore_arm(name: _Name, body: KnownArm, request: Request) -> Response:
-    """Let a retired arm be chosen again."""
+    """Allow a retired arm to be chosen again."""
     caller = _caller(request, "admin", name)
     return _json(await _submit(request, Change(name, "arm restored", body.model_dump(), caller)))
 
 
 @routes.post("/rewards", response_model=RewardResults, tags=["decisions"])
 async def reward_many(body: NewRewards, request: Request) -> Response:
-    """Take in up to 1,000 rewards; each succeeds or fails by itself."""
+    """Record up to 1,000 rewards; each succeeds or fails independently."""
     caller = _caller(request, "reward")
     rewards = [Reward(one.id, one.value, one.key or "", caller) for one in body.rewards]
     return _json({"results": await _submit(request, Rewards(rewards))})
@@ -225,16 +225,16 @@ async def read_decision(id: _Id, request: Request) -> Response:  # noqa: A002
         raise RefusedError(404, f"There is no decision {id!r}.")
     one = names[record.decision.experiment]
     caller.check_scope(one.name)
-    told = [
+    rewards = [
         {
             "at": event.at,
             "value": event.value,
             "key": event.key,
             "status": "late" if event.kind == Kind.LATE else "counted",
         }
-        for event in record.told
+        for event in record.rewards
     ]
-    return _json({**_shown(one, record), "experiment": one.name, "rewards": told})
+    return _json({**_shown(one, record), "experiment": one.name, "rewards": rewards})
 
 
 @routes.get("/experiments/{name}/decisions", response_model=PastDecisions, tags=["decisions"])
@@ -250,14 +250,14 @@ async def recent_decisions(
         return log.of_decisions(connection, [event.seq for event in newest])
 
     records = _records(await _rows(request, find))
-    # Arms may have been added since the experiment was looked at.
+    # Arms may have been added since the experiment was read.
     one = await _submit(request, Read(lambda engine: experiment_called(engine, name)))
     return _json({"decisions": [_shown(one, records[seq]) for seq in sorted(records, reverse=True)]})
 
 
 @routes.get("/experiments/{name}/changes", response_model=Changes, tags=["experiments"])
 async def read_changes(name: _Name, request: Request) -> Response:
-    """Read who changed the experiment, when and how."""
+    """Read the recorded changes of an experiment: who changed what, and when."""
     _caller(request, "read", name)
     one = await _submit(request, Read(lambda engine: experiment_called(engine, name)))
     kinds = [int(Kind.CREATED), int(Kind.CHANGED)]
@@ -275,7 +275,7 @@ async def read_history(name: _Name, request: Request) -> Response:
 
 @routes.get("/experiments/{name}/explain", response_model=Explanation, tags=["experiments"])
 async def explain_experiment(name: _Name, request: Request) -> Response:
-    """Read why arms are chosen or not: what the policy knows and compares."""
+    """Explain the next choice: the statistics and scores that the policy compares."""
     _caller(request, "read", name)
     return _json(await _submit(request, Read(lambda engine: explain(experiment_called(engine, name)))))
 
@@ -305,7 +305,7 @@ async def export_experiment(
 
 @routes.get("/experiments/{name}/live", response_class=StreamingResponse, responses=_EVENTS, tags=["live"])
 async def follow_experiment(name: _Name, request: Request) -> StreamingResponse:
-    """Follow the state of an experiment, as server-sent events."""
+    """Follow the state of an experiment as server-sent events."""
     _caller(request, "read", name)
     await _submit(request, Read(lambda engine: experiment_called(engine, name)))
     return live.stream(request, lambda engine: live.state_of(engine, name))
@@ -313,14 +313,14 @@ async def follow_experiment(name: _Name, request: Request) -> StreamingResponse:
 
 @routes.get("/live", response_class=StreamingResponse, responses=_EVENTS, tags=["live"])
 async def follow_experiments(request: Request) -> StreamingResponse:
-    """Follow the list of experiments, as server-sent events."""
+    """Follow the list of experiments as server-sent events."""
     caller = _caller(request, "read")
     return live.stream(request, lambda engine: live.list_of(engine, caller))
 
 
 @routes.get("/me", response_model=OwnKey, tags=["keys"])
 async def read_own_key(request: Request) -> Response:
-    """Read the name, the roles and the scope of the key that is used."""
+    """Read the name, the roles and the scope of the API key of the request."""
     caller: Caller = request.scope["caller"]
     scope = None if caller.experiments is None else sorted(caller.experiments)
     insecure = request.app.state.settings.insecure
@@ -330,7 +330,7 @@ async def read_own_key(request: Request) -> Response:
 
 
 async def _rows(request: Request, find: Any) -> list[log.Event]:
-    """Return rows that a query finds, read in another thread."""
+    """Return the rows of a query, read in another thread."""
 
     def read() -> list[log.Event]:
         with request.app.state.database.connected() as connection:

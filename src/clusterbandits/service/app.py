@@ -1,4 +1,4 @@
-"""The application of a worker: routes, errors as one sentence, the page, and what begins and ends with it."""
+"""The application of a worker: routes, error responses, the live page, start and shutdown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _PAGE = str(files("clusterbandits.service") / "page")
 _SENTENCE = 300
 _SWITCH_SECONDS = 0.001
-#: What Pydantic says in words of its own.
+#: Replacements for error messages of Pydantic.
 _REASONS = {
     "missing": "it is missing",
     "extra_forbidden": "it is not known",
@@ -52,7 +52,7 @@ _REASONS = {
     "json_invalid": "it is not JSON",
     "model_attributes_type": "it must be a JSON object, sent with 'Content-Type: application/json'",
 }
-#: What is said instead of FastAPI's own words; it refuses a body with 400 that Python cannot read as JSON.
+#: Replacements for error messages of FastAPI, which answers 400 to a body that is not JSON.
 _FAILURES = {
     400: "The body is not JSON that can be read: wrong encoding, too deep, or numbers of too many digits.",
     404: "There is nothing at this address.",
@@ -61,7 +61,7 @@ _FAILURES = {
 
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
-    """Return the application with settings, or with those of the environment of a worker process."""
+    """Return the application with the given settings, by default those in the environment of the worker."""
     if settings is None:
         settings = ServiceSettings.from_text(os.environ[VARIABLE])
     ring, metrics = KeyRing(), Metrics()
@@ -69,7 +69,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        # Requests and the writer share a process: they take turns often, so that neither waits for long.
+        # Requests and the writer share a process: frequent thread switches keep both waits short.
         sys.setswitchinterval(_SWITCH_SECONDS)
         app.state.writer = Writer(Engine(database, ring), metrics)
         app.state.writer.start()
@@ -102,7 +102,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
 
 
 def _note_signals() -> None:
-    """Let streams and exports end when the process is told to stop: the server would wait for them."""
+    """End streams and exports when the process receives a stop signal; the server would wait for them."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -141,7 +141,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _allowed(app: FastAPI, path: str) -> dict[str, str] | None:
-    """Return the header with all methods of an address; Starlette names those of one of its routes."""
+    """Return the header with all methods of an address; Starlette only lists those of one route."""
     for template, methods in app.openapi()["paths"].items():
         if compile_path(template)[0].match(path):
             return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
@@ -153,14 +153,14 @@ def _add_operations(app: FastAPI) -> None:
 
     @app.get("/health", tags=["operations"], openapi_extra=unprotected)
     async def health(request: Request) -> dict[str, str]:
-        """Tell that the process works, whether or not its database does."""
+        """Report that the process works; the database is not checked."""
         if not request.app.state.writer.alive:
             raise UnavailableError("The thread that performs requests has ended; restart the service.")
         return {"status": "ok", "version": __version__}
 
     @app.get("/ready", tags=["operations"], openapi_extra=unprotected, responses={503: PROBLEMS[503]})
     async def ready(request: Request) -> dict[str, Any]:
-        """Tell whether decisions can be made: the database answers, and the log was read."""
+        """Report whether decisions can be made: the database answers, and the log has been read."""
         position = await request.app.state.writer.submit(Read(lambda engine: engine.seq))
         return {"status": "ready", "seq": position}
 
@@ -169,7 +169,7 @@ def _add_operations(app: FastAPI) -> None:
 
     @app.get("/metrics", tags=["operations"], response_class=Response, responses=answers)
     def metrics(request: Request) -> Response:
-        """Return numbers for Prometheus."""
+        """Return metrics for Prometheus."""
         caller: Caller = request.scope["caller"]
         caller.check("read")
         if caller.experiments is not None:
@@ -197,7 +197,7 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _describe_keys(app: FastAPI) -> None:
-    """Let the OpenAPI description say how keys are sent."""
+    """Add to the OpenAPI description how keys are sent."""
 
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:

@@ -1,4 +1,4 @@
-"""The database: SQLite or PostgreSQL, whose writers take turns, and the versions of its schema."""
+"""The database: SQLite or PostgreSQL, with one writer at a time, and the versions of its schema."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-#: With PostgreSQL, all writers take a lock. Every statement behind it sees what was committed before.
+#: With PostgreSQL, all writers take a lock; statements after it see everything committed before.
 BEGIN_TURN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(7310001)"
 _BUSY_SECONDS = 30
 _BUSY_TIMEOUT = f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000}"
-#: Seconds between two attempts to begin a transaction in SQLite: a turn takes a few milliseconds.
+#: Seconds between two attempts to begin a transaction in SQLite; a transaction takes a few milliseconds.
 _ATTEMPT_SECONDS = 0.0005
 _CONNECT_SECONDS = 5
 _LOCK_SECONDS = 20
@@ -42,19 +42,19 @@ class Database:
     Parameters
     ----------
     url
-        ``sqlite:///path`` or ``postgresql://user@host/name``.
+        Address: ``sqlite:///path`` or ``postgresql://user@host/name``.
 
-    Threads may share it: every call takes a connection of its own.
+    Threads may share it, since each call uses its own connection.
     """
 
     def __init__(self, url: str) -> None:
         self.url = _driver_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        #: Transactions are begun by hand, since the two databases differ in how writers are kept apart.
+        #: Transactions are begun explicitly, since the two databases separate writers differently.
         self.engine: Engine = create_engine(
             self.url, isolation_level="AUTOCOMMIT", **({} if self.is_sqlite else _POSTGRESQL)
         )
-        #: For the thread that writes, which keeps one connection: readers must not use it up.
+        #: For the writing thread, which keeps one connection that readers cannot take.
         self.writer: Engine = create_engine(
             self.url,
             isolation_level="AUTOCOMMIT",
@@ -67,13 +67,13 @@ class Database:
 
     @contextlib.contextmanager
     def connected(self) -> Iterator[Connection]:
-        """Yield a connection on which every statement stands for itself."""
+        """Yield a connection in autocommit mode."""
         with translated(), self.engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection that sees the database as it is now, whatever others write meanwhile."""
+        """Yield a connection with a consistent snapshot of the database, despite concurrent writes."""
         begin = "BEGIN" if self.is_sqlite else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with self.connected() as connection:
             connection.exec_driver_sql(begin)
@@ -84,7 +84,7 @@ class Database:
 
     @contextlib.contextmanager
     def exclusive(self, connection: Connection) -> Iterator[None]:
-        """Hold off all other writers; commit at the end, or undo all of it."""
+        """Exclude all other writers; commit at the end, or roll back after an error."""
         if self.is_sqlite:
             begin_sqlite_turn(connection)
         else:
@@ -102,12 +102,12 @@ class Database:
         self.writer.dispose()
 
     def version(self) -> str | None:
-        """Return the version of the schema in the database, None where there is none yet."""
+        """Return the version of the schema in the database, or None if there is none yet."""
         with self.connected() as connection:
             return MigrationContext.configure(connection).get_current_revision()
 
     def upgrade(self) -> None:
-        """Bring the schema to the newest version; workers that start together do it once."""
+        """Upgrade the schema to the newest version, once even if several workers start together."""
         with self.connected() as connection, self.exclusive(connection), _configuration() as settings:
             settings.attributes["connection"] = connection
             try:
@@ -117,7 +117,7 @@ class Database:
                 raise invalid("database", "serve", allowed, Described("one of a later release")) from None
 
     def check_version(self) -> None:
-        """Refuse a database whose schema is not the newest."""
+        """Refuse a database whose schema is not the newest version."""
         found, newest = self.version(), newest_version()
         if found != newest:
             given = Described("an empty database" if found is None else f"version {found}")
@@ -126,9 +126,9 @@ class Database:
 
 
 def begin_sqlite_turn(connection: Connection) -> None:
-    """Begin a transaction that keeps other writers waiting.
+    """Begin a transaction that excludes other writers.
 
-    SQLite itself waits for up to 0.1 s between two attempts, so that some requests would take as long.
+    SQLite itself waits for up to 0.1 s between two attempts, which would delay some requests.
     """
     end = time.monotonic() + _BUSY_SECONDS
     connection.exec_driver_sql("PRAGMA busy_timeout=0")
@@ -151,7 +151,7 @@ def _is_busy(error: OperationalError) -> bool:
 
 
 def newest_version() -> str:
-    """Return the version of the schema that this release uses."""
+    """Return the schema version of this release."""
     with _configuration() as settings:
         head = ScriptDirectory.from_config(settings).get_current_head()
     assert head is not None
@@ -160,11 +160,11 @@ def newest_version() -> str:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Turn what the database cannot do into one sentence."""
+    """Convert database errors to errors of one sentence."""
     try:
         yield
     except (SQLAlchemyError, DriverError) as error:
-        # Rows are copied into PostgreSQL by its driver itself, whose errors come as they are.
+        # Rows are copied to PostgreSQL by its driver, whose errors are not wrapped.
         cause = error.orig if isinstance(error, DBAPIError) else error
         reason = " ".join(str(cause).split()).rstrip(".") or type(cause).__name__
         raise UnavailableError(f"The database is not available: {reason}.") from error
@@ -172,7 +172,7 @@ def translated() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _configuration() -> Iterator[Config]:
-    """Yield Alembic's settings with the folder of migrations."""
+    """Yield the Alembic configuration with the folder of migrations."""
     with as_file(files("clusterbandits.service") / "migrations") as folder:
         settings = Config()
         settings.set_main_option("script_location", str(folder).replace("%", "%%"))
@@ -193,7 +193,7 @@ _POSTGRESQL: dict[str, Any] = {
 
 
 def _driver_url(url: str) -> Any:
-    """Return the address with the driver that is used."""
+    """Return the address with the name of the driver."""
     try:
         made = make_url(url)
         backend = made.get_backend_name()
@@ -206,7 +206,7 @@ def _driver_url(url: str) -> Any:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    """Let readers go on while one writes, and keep what was committed even if the power fails."""
+    """Allow reads during a write, and make commits survive a power failure."""
     for setting in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _BUSY_TIMEOUT):
         connection.execute(setting)
 

@@ -1,4 +1,4 @@
-"""A demonstration: a service with simulated visitors, whose rewards follow a bundled table of flights."""
+"""The demonstration: a service with simulated visitors, whose rewards follow a bundled table of flights."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 _TABLE = "data/flights_carrier_origin.csv"
 _NAME = "flights"
-#: The share of visitors whose reward never arrives, and the mean seconds until the others' do.
+#: The share of visitors whose reward never arrives, and the mean delay of the other rewards in seconds.
 _LOST, _DELAY = 0.03, 2.0
 _WINDOW = 60.0
 
 
 def demonstrate(port: int, rate: float, say: Callable[[str], None]) -> None:
-    """Serve on loopback, without keys, in a temporary folder, until Ctrl-C.
+    """Run a service with visitors on loopback, without keys, in a temporary folder, until Ctrl-C.
 
     Parameters
     ----------
     port
-        The port.
+        Port.
     rate
         Visitors per second.
     say
-        Called with sentences for the user.
+        Function that receives messages for the user.
     """
     over = threading.Event()
     with tempfile.TemporaryDirectory(prefix="clusterbandits-demo-") as folder:
@@ -62,7 +62,7 @@ def demonstrate(port: int, rate: float, say: Callable[[str], None]) -> None:
 
 
 def _visit(address: str, rate: float, over: threading.Event) -> None:
-    """Create the experiment when the service answers; then send visitors and their rewards."""
+    """Create the experiment once the service answers, then request decisions and send rewards."""
     true = _true_means()
     means = {arm: mean for group in true.values() for arm, mean in group.items()}
     groups = {name: list(group) for name, group in true.items()}
@@ -88,7 +88,7 @@ def _visit(address: str, rate: float, over: threading.Event) -> None:
 
 
 def _true_means() -> dict[str, dict[str, float]]:
-    """Return the mean of every arm of the table, by group."""
+    """Return the means of the arms of the table, by group."""
     found: defaultdict[str, dict[str, float]] = defaultdict(dict)
     lines = (files("clusterbandits.studies") / _TABLE).read_text(encoding="utf-8").splitlines()
     for row in csv.DictReader(lines):

@@ -1,7 +1,7 @@
-"""The two requests that are used most, answered without the framework's routing and validation.
+"""The two most frequent requests, handled without the framework's routing and validation.
 
-These take longer than everything else that a decision needs. A request that is unusual in any way, or not
-valid, goes through the framework, which knows all rules and says what is wrong.
+Routing and validation take longer than all other work for a decision. Unusual or invalid requests are passed
+to the framework, which validates them completely and reports errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PATH = re.compile(r"/v1/(?:experiments/([^/]{1,64})/decisions|decisions/([^/]{1
 
 
 def direct_operation(scope: Scope, headers: dict[bytes, bytes], body: bytes) -> tuple[str, Operation] | None:
-    """Return the route of a request and what it does; None if the framework must answer."""
+    """Return the route and the operation of a request; None if the framework must handle it."""
     found = _PATH.fullmatch(scope["path"])
     if found is None or scope["method"] != "POST" or headers.get(b"content-type") != b"application/json":
         return None

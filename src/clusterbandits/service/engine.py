@@ -1,9 +1,9 @@
-"""The engine of a worker: it follows the log, and adds to it in batches that are committed as a whole.
+"""The engine of a worker: it follows the log, and appends to it in batches that are committed atomically.
 
-All writers of a database take turns. Whoever has the turn first reads what others have added, then performs
-its requests on experiments that are up to date, appends their events, and commits. So decisions never miss a
-reward that was acknowledged before, events have one order, and workers that follow it agree. Requests that
-arrive while a batch is being committed form the next one, which pays for one commit together.
+Only one writer of a database works at a time. It first reads the events that others have added, then performs
+its requests on up-to-date experiments, appends their events, and commits. So decisions include all rewards
+that were acknowledged before, events have a single order, and all workers agree. Requests that arrive during
+a commit form the next batch, so they share one commit.
 """
 
 from __future__ import annotations
@@ -35,36 +35,36 @@ if TYPE_CHECKING:
     Join = Callable[[], list[Operation]]
 
 _logger = logging.getLogger("clusterbandits.service")
-#: Seconds between two looks for windows that have closed.
+#: Seconds between two checks for closed windows.
 _SWEEP_SECONDS = 0.5
 _SWEPT_AT_ONCE = 1_000
-#: Seconds between two looks at the keys: for so long a revoked key may still be used.
+#: Seconds between two reads of the keys, for which a revoked key may still be accepted.
 _KEYS_SECONDS = 1.0
-#: An experiment is saved when it has so many new events.
+#: The number of new events after which an experiment is saved.
 _EVENTS_PER_SNAPSHOT = 20_000
 
 
 def _nobody() -> list[Operation]:
-    """Let no further requests join a batch."""
+    """Return no further requests for a batch."""
     return []
 
 
 class Batch:
-    """Requests that are performed at one time and committed together."""
+    """Requests that are performed at the same time and committed together."""
 
     def __init__(self, engine: Engine, now: float) -> None:
         self.engine, self.now = engine, now
         self.rows: list[Event] = []
 
     def add(self, one: Experiment, kind: Kind, **columns: Any) -> Event:
-        """Add an event of an experiment, and apply it."""
+        """Append an event of an experiment and apply it."""
         event = Event(self.engine.seq + 1, one.number, int(kind), self.now, **columns)
         one.record(event)
         self._append(event)
         return event
 
     def create(self, **columns: Any) -> Experiment:
-        """Add the event that creates an experiment."""
+        """Append the event that creates an experiment."""
         position = self.engine.seq + 1
         event = Event(position, position, int(Kind.CREATED), self.now, **columns)
         made = self.engine.take_up(Experiment(event))
@@ -77,13 +77,13 @@ class Batch:
 
 
 class Engine:
-    """All experiments of a database, as far as the log was followed.
+    """All experiments of a database, up to the position in the log that was read.
 
-    One thread uses it; others send that thread their requests (see ``writer``).
+    Only one thread uses it; other threads send their requests to that thread (see ``writer``).
     """
 
     def __init__(self, database: Database, ring: KeyRing) -> None:
-        # Alarms are shown to readers; a worker has nobody to warn.
+        # Alarms are part of the state that readers see, so warnings are not needed.
         warnings.filterwarnings("ignore", category=WidthWarning)
         self.database, self.ring = database, ring
         self._connection: Connection | None = None
@@ -95,7 +95,7 @@ class Engine:
         self.forget()
 
     def forget(self) -> None:
-        """Begin again: what is in memory may differ from what was committed."""
+        """Discard the state in memory, which may differ from what was committed."""
         self.experiments: dict[str, Experiment] = {}
         self.by_number: dict[int, Experiment] = {}
         self.recent = Recent()
@@ -109,16 +109,16 @@ class Engine:
             try:
                 connection.invalidate()
                 connection.close()
-            except Exception:  # It is gone in any case.
+            except Exception:  # The connection is lost in any case.
                 _logger.debug("closing a broken connection", exc_info=True)
 
     def take_up(self, one: Experiment) -> Experiment:
-        """Serve an experiment."""
+        """Add an experiment to those that are served."""
         self.experiments[one.name] = self.by_number[one.number] = one
         return one
 
     def moved_to(self, event: Event) -> None:
-        """Note that an event was applied."""
+        """Record that an event was applied."""
         self.seq, self.last_at = event.seq, max(self.last_at, event.at)
         self.recent.add(event)
         self.saver.count(event.experiment)
@@ -126,8 +126,8 @@ class Engine:
     def perform(self, operations: list[Operation], join: Join = _nobody) -> list[Any]:
         """Perform requests; return for each its result, or the exception that refuses it.
 
-        Where the turn of another worker must end first, ``join`` returns the requests that arrived meanwhile.
-        They are performed as well, and added to the list.
+        If another worker must finish first, ``join`` returns the requests that arrived meanwhile. They are
+        performed too and added to the list.
         """
         try:
             with translated():
@@ -140,7 +140,7 @@ class Engine:
             if len(operations) <= 1:
                 _logger.exception("a request failed")
                 return [error] * len(operations)
-            # One of them is at fault: the others must not suffer for it.
+            # One request caused the failure: repeat the others separately.
             return [self.perform([one])[0] for one in operations]
 
     def _perform(self, operations: list[Operation], join: Join) -> list[Any]:
@@ -151,12 +151,12 @@ class Engine:
         else:
             self._follow(connection)
             written = iter(())
-        # Readers do not keep other writers waiting.
+        # Reads do not need to exclude other writers.
         batch = Batch(self, self.last_at)
         return [next(written) if one.writes else _outcome(one, batch) for one in operations]
 
     def _write(self, connection: Connection, operations: list[Operation], join: Join) -> list[Any]:
-        """Perform the requests that may add to the log, in one transaction."""
+        """Perform in one transaction the requests that may append to the log."""
         now, missed = log.begin_turn(connection, self.seq)
         operations += join()
         self._take_in(missed)
@@ -172,7 +172,7 @@ class Engine:
         return outcomes
 
     def _save(self, connection: Connection) -> None:
-        """Begin and finish snapshots; a failure costs nothing but a longer start of the next worker."""
+        """Start and finish snapshots; after a failure, the next worker only starts more slowly."""
         self.saver.begin(self.by_number, _EVENTS_PER_SNAPSHOT)
         if self.saver.waiting:
             try:
@@ -182,7 +182,7 @@ class Engine:
                 _logger.warning("a snapshot was not saved: %s", error)
 
     def tick(self) -> None:
-        """Follow the log, look for windows that have closed, and read the keys, where it is time for it."""
+        """Follow the log, settle closed windows, and read the keys, each when it is due."""
         try:
             with translated():
                 connection = self._ready()
@@ -196,20 +196,20 @@ class Engine:
                 self._swept_at = -1e9
                 self.perform([_NOTHING])
             else:
-                # Whoever decides later does so at a later time.
+                # Later decisions have later times.
                 self.swept = max(self.swept, self.last_at)
         except UnavailableError as error:
             self._lose(error)
 
     def _lose(self, error: UnavailableError) -> None:
-        """Begin again after the database failed; say so once, not at every attempt."""
+        """Discard the state after a database failure; log the failure once, not at every attempt."""
         if not self._lost:
             _logger.warning("%s", error)
         self._lost = True
         self.forget()
 
     def close(self) -> None:
-        """Save all experiments and give the connection back."""
+        """Save all experiments and release the connection."""
         try:
             with translated():
                 connection = self._ready()
@@ -223,7 +223,7 @@ class Engine:
         self.saver.close()
 
     def _ready(self) -> Connection:
-        """Return the connection; load the experiments first where that is not done."""
+        """Return the connection; load the experiments if that has not been done."""
         if self._connection is None:
             self._connection = self.database.writer.connect()
         if not self.loaded:
@@ -233,7 +233,7 @@ class Engine:
     def _load(self, connection: Connection) -> None:
         saved, self.swept = snapshots.read(connection)
         until, self.last_at = log.last_event(connection)
-        # The clock may have been put back since; whoever decides next does so after the last event.
+        # The clock may have been set back; the next decision is later than the last event.
         self.swept = min(self.swept, self.last_at)
         for created in log.created(connection):
             if created.seq <= until:
@@ -257,7 +257,7 @@ class Engine:
             self._compiled.add(kind)
 
     def _follow(self, connection: Connection) -> None:
-        """Read and apply what other workers have added."""
+        """Read and apply the events that other workers have added."""
         self._take_in(log.read_after(connection, self.seq))
 
     def _take_in(self, added: Iterable[Event]) -> None:
@@ -281,7 +281,7 @@ class Engine:
         self.recent.fetch(connection, positions, given)
 
     def _sweep(self, connection: Connection, batch: Batch) -> None:
-        """Settle decisions whose window has closed: with the default reward, or cancelled without one."""
+        """Settle decisions whose window has closed: with the default reward or, without one, as cancelled."""
         if time.monotonic() - self._swept_at < _SWEEP_SECONDS:
             return
         self._swept_at = time.monotonic()
@@ -296,7 +296,7 @@ class Engine:
         if len(found) < _SWEPT_AT_ONCE:
             self.swept = batch.now
         else:
-            # Others may expire at the same instant as the last one found.
+            # More decisions may expire at the same time as the last one found.
             last = found[-1].expires_at
             before = [one.expires_at for one in found if one.expires_at != last]
             self.swept = max((when for when in before if when is not None), default=self.swept)
@@ -304,7 +304,7 @@ class Engine:
 
 
 class _Nothing(Write):
-    """A request without effect, so that a batch takes place."""
+    """A request without effect, which triggers a batch."""
 
     def run(self, batch: Batch) -> None:
         del batch

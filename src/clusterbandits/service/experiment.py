@@ -1,8 +1,8 @@
-"""An experiment as its log adds up to: every event is applied in order, by every worker alike.
+"""The state of an experiment, computed from its log: all workers apply the same events in the same order.
 
-A worker that decides and one that follows the log run the same code, so that both have the same policy, down
-to its random stream. What was chosen is recorded, and the record counts: where another machine's arithmetic
-would choose differently, the policy still awaits the reward of the recorded arm.
+Workers that decide and workers that follow the log run the same code, so they have identical policies,
+including the random stream. The recorded choices are authoritative: if the arithmetic of another machine
+leads to another choice, the policy there still awaits the reward of the recorded arm.
 """
 
 from __future__ import annotations
@@ -30,51 +30,51 @@ if TYPE_CHECKING:
     from clusterbandits.service.log import Event
 
 RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
-#: The state that each of these changes leads to.
+#: The state after each of these changes.
 STATES = {"paused": PAUSED, "resumed": RUNNING, "archived": ARCHIVED}
 _FORMAT = 1
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request for decisions said: the arms that were available, and a note."""
+    """The content of a request for decisions: available arms, and a note."""
 
-    #: The available arms as bits, in hexadecimal; None: all.
+    #: The available arms as a bit mask in hexadecimal; None for all.
     available: str | None = None
     note: dict[str, Any] | None = None
     explored: bool = False
 
     def to_text(self, *, explored: bool) -> str | None:
-        """Return the body of the decision's event, None where there is nothing to say."""
+        """Return the body of the decision's event, or None if it is empty."""
         data = {"available": self.available, "note": self.note, "explored": explored or None}
         said = {key: value for key, value in data.items() if value is not None}
         return json.dumps(said) if said else None
 
     @classmethod
     def of(cls, decision: Event) -> Asked:
-        """Return what was said for a decision."""
+        """Return the request of a decision, read from its event."""
         data = json.loads(decision.body) if decision.body else {}
         return cls(data.get("available"), data.get("note"), bool(data.get("explored")))
 
 
 class Experiment:
-    """The settings, the policy and the counts of one experiment, after some prefix of the log.
+    """The settings, the policy and the counts of one experiment at a position in the log.
 
-    Not safe for threads: the thread that applies events owns it.
+    Not thread-safe: only the thread that applies events uses it.
     """
 
     def __init__(self, created: Event) -> None:
         body = json.loads(created.body or "")
         self.number, self.created_at, self.seq = created.seq, created.at, created.seq
         self.salt: str = body["salt"]
-        #: As it was created, to recognise a repeated request.
+        #: The plan at creation, to recognise a repeated request.
         self.first_plan = self.plan = read_plan(body["plan"])
         self.state = RUNNING
         self.policy: Policy = self.plan.begin_policy()
         self.numbers = {label: number for number, label in enumerate(self.arms)}
         self.decisions: NDArray[np.int64] = np.zeros(len(self.arms), dtype=np.int64)
         self.late = self.defaulted = self.cancelled = 0
-        #: Decisions that this machine would have made differently.
+        #: The number of decisions that this machine would have made differently.
         self.differing = 0
         self.series = Series()
 
@@ -93,7 +93,7 @@ class Experiment:
         return str(self.policy.clusters.partition.cluster_names[arm])
 
     def number_of(self, label: str) -> int:
-        """Return the number of an arm, or refuse an unknown one."""
+        """Return the number of an arm; refuse an unknown arm."""
         if label not in self.numbers:
             raise invalid("arm", self.name, "an arm of the experiment", label)
         return self.numbers[label]
@@ -113,7 +113,7 @@ class Experiment:
         return found
 
     def mask(self, labels: Sequence[str]) -> str:
-        """Return arms as bits, in hexadecimal."""
+        """Return arms as a bit mask in hexadecimal."""
         return f"{sum(1 << self.numbers[label] for label in labels):x}"
 
     def unmasked(self, mask: str | None) -> list[str] | None:
@@ -124,9 +124,9 @@ class Experiment:
         return [label for number, label in enumerate(self.arms) if bits >> number & 1]
 
     def choose(self, seq: int, available: Sequence[str] | None) -> tuple[int, bool]:
-        """Choose the arm of the decision at a position; tell whether it was drawn uniformly.
+        """Choose the arm of the decision at a position; return it and whether it was drawn uniformly.
 
-        The policy then awaits its reward. Uniform draws depend on the position alone.
+        The policy then awaits the reward. Uniform draws depend only on the position.
         """
         if self.plan.explore > 0:
             found = hashlib.blake2b(f"{self.salt}:{seq}".encode(), digest_size=16).digest()
@@ -139,7 +139,7 @@ class Experiment:
         return self.numbers[label], False
 
     def apply(self, event: Event) -> None:
-        """Take in an event that was recorded by another worker or in the past."""
+        """Apply an event that another worker has recorded, or that was recorded earlier."""
         if event.kind == Kind.DECISION:
             arm, _ = self.choose(event.seq, self.unmasked(Asked.of(event).available))
             if arm != event.arm:
@@ -149,7 +149,7 @@ class Experiment:
         self.record(event)
 
     def record(self, event: Event) -> None:
-        """Count an event; of a decision, the policy awaits the reward already."""
+        """Count an event; for a decision, the policy already awaits the reward."""
         match event.kind:
             case Kind.DECISION:
                 self._count_decision(event)
@@ -176,7 +176,7 @@ class Experiment:
             self.series.add(event.at, groups, *self.own_rewards())
 
     def own_rewards(self) -> tuple[int, float]:
-        """Return the number of rewards that were learned, and their total, without the history."""
+        """Return the number of learned rewards and their total, without the history."""
         before = list(self.plan.history.values())
         learned = sum(self.policy.pulls.values()) - sum(int(pulls) for pulls, _ in before)
         return learned, math.fsum([*self.policy.totals.values(), *(-total for _, total in before)])
@@ -197,7 +197,7 @@ class Experiment:
             self.plan, self.policy = self.with_changes(body["settings"])
 
     def with_changes(self, changes: dict[str, Any]) -> tuple[Plan, Policy]:
-        """Return the plan and the policy with other settings; the policy keeps what was learned."""
+        """Return the plan and the policy with other settings; the policy keeps all observations."""
         plan = self.plan.changed(changes)
         if (plan.widths, plan.policy, plan.settings) == (
             self.plan.widths,
@@ -210,7 +210,7 @@ class Experiment:
         return plan, policy
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data, to go on from this position."""
+        """Return the complete state at this position as plain data."""
         return {
             "format": _FORMAT,
             "seq": self.seq,
@@ -224,7 +224,7 @@ class Experiment:
 
     @classmethod
     def from_json(cls, created: Event, body: str) -> Experiment:
-        """Return the experiment whose ``to_dict`` was written as JSON."""
+        """Return the experiment from the JSON of its ``to_dict``."""
         data, made = json.loads(body), cls(created)
         if data["format"] != _FORMAT:
             raise invalid("format", "snapshot", f"{_FORMAT}", data["format"])

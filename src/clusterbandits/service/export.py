@@ -1,4 +1,4 @@
-"""Export of decisions and rewards as a table: what ``replay`` reads, and what auditors keep."""
+"""Export decisions and rewards as a table, for ``replay`` and for audits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     _Add = Callable[[list[dict[str, Any]]], None]
 
 _ROWS = 5_000
-#: Exports over HTTP that a worker makes at a time, and seconds between two looks for a client that is gone.
+#: The largest number of concurrent exports over HTTP per worker, and seconds between checks for the client.
 _MOST_AT_ONCE, _LOOK_SECONDS = 2, 0.5
 #: Every column with the name of its type in pyarrow.
 _COLUMNS = {
@@ -55,19 +55,19 @@ _BOOLEANS = {True: "true", False: "false"}
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to export: an experiment by number, the format, and which columns and rows."""
+    """The content of an export: experiment by number, format, columns and rows."""
 
     experiment: int
     format: str = "csv"
     propensities: bool = False
-    #: Whether decisions without a reward are exported too.
+    #: Whether to export decisions without a reward.
     unrewarded: bool = False
-    #: How often a policy that draws is asked again for every propensity.
+    #: The number of repeated choices per propensity of a random policy.
     draws: int = 400
 
 
 class ExportStopped(Exception):  # noqa: N818
-    """Nobody waits for the file any more."""
+    """The client has disconnected, so the file is not needed any more."""
 
 
 class Exports:
@@ -76,7 +76,7 @@ class Exports:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._places = asyncio.Semaphore(_MOST_AT_ONCE)
-        #: Made when it is first needed: a worker that is killed would leave it behind.
+        #: Created on first use, because a killed worker would leave it behind.
         self._folder: Path | None = None
 
     def close(self) -> None:
@@ -85,11 +85,11 @@ class Exports:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def make(self, wanted: Wanted, gone: Callable[[], Awaitable[bool]]) -> Path:
-        """Write a file in another thread and return its path; stop when the client is gone."""
+        """Write a file in another thread and return its path; stop if the client disconnects."""
         if self._places.locked():
             raise UnavailableError(f"{_MOST_AT_ONCE} exports are being made; try again in a minute.")
         if self._folder is None or not self._folder.is_dir():
-            # Programs that tidy temporary folders may have removed it.
+            # A cleaner of temporary folders may have removed it.
             self._folder = Path(tempfile.mkdtemp(prefix="clusterbandits-exports-"))
         path, stop = self._folder / f"{secrets.token_hex(8)}.{wanted.format}", threading.Event()
 
@@ -114,7 +114,7 @@ class Exports:
 def write(
     database: Database, wanted: Wanted, path: str, progress: Callable[[int, int], None] | None = None
 ) -> None:
-    """Write the table; ``progress`` receives the events done and all of them, now and then."""
+    """Write the table; ``progress`` is called with the numbers of processed events and of all events."""
     columns = _COLUMNS | (_PROPENSITIES if wanted.propensities else {})
     kind = _csv_writer if wanted.format == "csv" else _parquet_writer
     with kind(path, columns) as add, database.reading() as connection:
@@ -158,7 +158,7 @@ def _parts(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 def _rows(
     connection: Connection, wanted: Wanted, progress: Callable[[int, int], None] | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for every decision, in order."""
+    """Yield one row per decision, in order."""
     (created,) = log.find(connection, events.c.seq == wanted.experiment)
     until = log.last_position(connection)
     one = Experiment(created)
@@ -180,7 +180,7 @@ def _rows(
 def _settled(
     connection: Connection, one: Experiment, page: list[tuple[log.Event, dict[str, Any]]], unrewarded: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of some decisions with what became of them, later events included."""
+    """Yield the rows of some decisions with their outcomes, later events included."""
     records = {event.seq: Record(event) for event, _ in page}
     for event in log.of_decisions(connection, list(records)):
         if event.decision in records:

@@ -1,4 +1,4 @@
-"""What every request passes: keys, rates, sizes, security headers; and every error is one sentence."""
+"""Checks on all requests: keys, rates, sizes; security headers; errors of one sentence."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ _HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-#: Methods that are counted by name: a request may have any other.
+#: The methods that metrics count by name; requests can have any other name.
 _METHODS = {"GET", "HEAD", "POST", "PATCH"}
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
-#: What the metrics call a request that was not complete when its connection was closed.
+#: The status in metrics of a request whose connection was closed before it was complete.
 _GONE = 499
-#: Buckets that are full again are forgotten when there are so many.
+#: The number of buckets from which on full ones are removed.
 _MOST_BUCKETS = 10_000
 
 
 class Guard:
-    """Wraps the application; the caller of a request is then at ``scope["caller"]``."""
+    """Middleware around the application; stores the caller of a request in ``scope["caller"]``."""
 
     def __init__(self, app: ASGIApp, ring: KeyRing, metrics: Metrics, settings: ServiceSettings) -> None:
         self._app, self._ring, self._metrics, self._settings = app, ring, metrics, settings
         self._rates = Rates(settings.rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or refuse it."""
+        """Handle a request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -65,7 +65,7 @@ class Guard:
             headers = dict(scope["headers"])
             scope["caller"] = self._caller(scope, headers)
             if b"range" in headers:
-                # Files are small or made for one request: they are sent as a whole.
+                # Files are small or created for one request, so ranges are ignored.
                 scope["headers"] = [one for one in scope["headers"] if one[0] != b"range"]
             if scope["method"] in {"GET", "HEAD"}:
                 await self._app(scope, receive, answer.send)
@@ -89,7 +89,7 @@ class Guard:
     async def _answer_directly(
         scope: Scope, headers: dict[bytes, bytes], body: bytes, answer: _Answer
     ) -> bool:
-        """Answer one of the requests that are used most; tell whether it is one."""
+        """Answer a request directly if it is one of the most frequent ones; return whether it was."""
         wanted = direct_operation(scope, headers, body)
         if wanted is None:
             return False
@@ -98,7 +98,7 @@ class Guard:
         return True
 
     def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller | None:
-        """Return who sends the request; None where that does not matter."""
+        """Return the caller of the request; None for addresses that need no key."""
         path: str = scope["path"]
         if self._settings.insecure:
             _check_local(headers)
@@ -114,7 +114,7 @@ class Guard:
 
 
 def _check_local(headers: dict[bytes, bytes]) -> None:
-    """Refuse what a page of another site may have sent through the user's browser."""
+    """Refuse requests that a page of another site may have sent through the user's browser."""
     host = headers.get(b"host", b"").decode("latin-1")
     if (host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host) not in _LOOPBACK:
         raise RefusedError(403, "Without keys, the service answers to localhost alone.")
@@ -126,9 +126,9 @@ def _check_local(headers: dict[bytes, bytes]) -> None:
 
 
 class Rates:
-    """A bucket per key that holds the requests of two seconds and is filled at an even rate.
+    """Rate limits: a token bucket per key, which holds the requests of two seconds.
 
-    Every worker has its own, so that a service with n workers lets n times as many requests pass.
+    Each worker has its own buckets, so a service with n workers allows n times as many requests.
     """
 
     def __init__(self, per_second: float) -> None:
@@ -136,7 +136,7 @@ class Rates:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def take(self, key: str) -> None:
-        """Take one request out of a bucket; refuse it where the bucket is empty."""
+        """Take one request from the bucket of a key; refuse it if the bucket is empty."""
         now = time.monotonic()
         most = 2 * self._rate
         left, then = self._buckets.get(key, (most, now))
@@ -149,7 +149,7 @@ class Rates:
 
 
 class _GoneError(Exception):
-    """The client closed the connection before its request was complete; the part that came is not served."""
+    """The client closed the connection before its request was complete."""
 
 
 async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> bytes:
@@ -170,7 +170,7 @@ async def _read(receive: Receive, headers: dict[bytes, bytes], most: int) -> byt
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return how the application receives a body that was read already."""
+    """Return a ``receive`` function for a body that was already read."""
     whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_whole() -> Message:
@@ -180,11 +180,11 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 class _Answer:
-    """Sends an answer with security headers, and remembers its status."""
+    """Sends an answer with security headers, and stores its status."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send, self.status, self._begun = send, 500, False
-        #: The route that answers, where it is not the framework's.
+        #: The route of a request that the framework does not handle.
         self.route: str | None = None
         path: str = scope["path"]
         self._headers = [
@@ -194,14 +194,14 @@ class _Answer:
         ]
 
     async def send(self, message: Message) -> None:
-        """Pass a message on."""
+        """Send a message, with security headers at the start."""
         if message["type"] == "http.response.start":
             self.status, self._begun = message["status"], True
             message["headers"] = [*message.get("headers", []), *self._headers]
         await self._send(message)
 
     async def refuse(self, status: int, sentence: str) -> None:
-        """Answer with a sentence, unless the answer has begun."""
+        """Answer with an error message, unless the answer has begun."""
         if self._begun:
             return
         extra = [(b"retry-after", b"1")] if status in {429, 503} else []

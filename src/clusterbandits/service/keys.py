@@ -1,4 +1,4 @@
-"""API keys: made, listed, revoked, and looked up without telling by the time it takes."""
+"""API keys: create, list, revoke, and look up in constant time."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sends a request, and what it may do."""
+    """The sender of a request, and its permissions."""
 
     id: str
     name: str
     roles: frozenset[str]
-    #: The experiments that it may use; None: all.
+    #: The experiments that it may use; None for all.
     experiments: frozenset[str] | None = None
 
     def check(self, role: str, experiment: str | None = None) -> None:
-        """Refuse what the key does not allow."""
+        """Refuse a request that the key does not permit."""
         if role not in self.roles and "admin" not in self.roles:
             raise RefusedError(403, f"This key lacks the role {role!r}.")
         if experiment is not None:
             self.check_scope(experiment)
 
     def check_scope(self, experiment: str) -> None:
-        """Refuse an experiment that the key is not for."""
+        """Refuse an experiment outside the scope of the key."""
         if self.experiments is not None and experiment not in self.experiments:
             raise RefusedError(403, "This key is not for that experiment.")
 
     def sees(self, experiment: str) -> bool:
-        """Tell whether the key is for an experiment."""
+        """Return whether an experiment is in the scope of the key."""
         return self.experiments is None or experiment in self.experiments
 
 
-#: Everybody, where keys are not asked for.
+#: The caller of all requests if keys are not required.
 ANYBODY = Caller("insecure", "insecure", frozenset(ROLES))
 
 
 @dataclass(frozen=True)
 class StoredKey:
-    """A key as the database has it: without its secret."""
+    """A key as stored in the database, without its secret."""
 
     id: str
     name: str
@@ -112,7 +112,7 @@ def list_keys(connection: Connection) -> list[StoredKey]:
 
 
 def revoke_key(connection: Connection, identity: str) -> None:
-    """Let a key be refused from now on; workers notice within seconds."""
+    """Revoke a key; workers refuse it within seconds."""
     where = (keys.c.id == identity, keys.c.revoked_at.is_(None))
     changed = connection.execute(keys.update().where(*where).values(revoked_at=time.time()))
     if changed.rowcount != 1:
@@ -120,7 +120,7 @@ def revoke_key(connection: Connection, identity: str) -> None:
 
 
 class KeyRing:
-    """The keys that are valid now, as they were at the last refresh. Threads may share it."""
+    """The valid keys at the last refresh. Threads may share it."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, Caller]] | None = None
@@ -142,17 +142,17 @@ class KeyRing:
         }
 
     def holds(self, caller: Caller) -> bool:
-        """Tell whether a caller's key is still valid."""
+        """Return whether a caller's key is still valid."""
         return caller is ANYBODY or (self._known is not None and caller.id in self._known)
 
     def find(self, given: str) -> Caller | None:
-        """Return whose key this is, None if it is nobody's."""
+        """Return the caller with this key, or None for an unknown key."""
         if self._known is None:
             raise UnavailableError("The service is starting; try again in a second.")
         parts = _KEY.fullmatch(given)
         if parts is None:
             return None
-        # A key that nobody has is compared as well, so that it takes as long as a wrong secret.
+        # An unknown key is compared too, so that it takes as long as a wrong secret.
         expected, caller = self._known.get(parts[1], ("", None))
         return caller if hmac.compare_digest(_hash(parts[2]), expected) else None
 

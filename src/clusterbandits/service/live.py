@@ -1,4 +1,4 @@
-"""Server-sent events: readers see changes within half a second, without asking again and again."""
+"""Server-sent events: readers see changes within half a second without polling."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from clusterbandits.service.experiment import Experiment
     from clusterbandits.service.keys import Caller
 
-#: Seconds between two looks, and between two signs of life.
+#: Seconds between two checks for changes, and between two pings.
 _LOOK_SECONDS, _PING_SECONDS = 0.5, 15.0
-#: Set when the process is told to stop.
+#: Set when the process receives a stop signal.
 stopping = threading.Event()
 
 
@@ -36,7 +36,7 @@ def listing(engine: Engine, caller: Caller, archived: bool) -> dict[str, Any]:
 
 
 def _row(engine: Engine, one: Experiment) -> dict[str, Any]:
-    """Return the row of an experiment, made once for all readers."""
+    """Return the list entry of an experiment, cached for all readers."""
     known = engine.listed.get(one.name)
     if known is None or known[0] != one.seq:
         known = engine.listed[one.name] = one.seq, listed(one)
@@ -49,7 +49,7 @@ def list_of(engine: Engine, caller: Caller) -> tuple[int, bytes]:
 
 
 def state_of(engine: Engine, name: str) -> tuple[int, bytes]:
-    """Return the position of an experiment's last event and its state as JSON, made once for all readers."""
+    """Return the position of an experiment's last event and its state as JSON, cached for all readers."""
     one = experiment_called(engine, name)
     known = engine.described.get(name)
     if known is None or known[0] != one.seq:
@@ -58,7 +58,7 @@ def state_of(engine: Engine, name: str) -> tuple[int, bytes]:
 
 
 def stream(request: Request, view: Callable[[Engine], tuple[int, bytes]]) -> StreamingResponse:
-    """Send what a view sees whenever its position has changed, as long as the key is valid."""
+    """Send the result of a view whenever its position has changed, while the key is valid."""
     writer, ring, caller = request.app.state.writer, request.app.state.ring, request.scope["caller"]
 
     async def updates() -> AsyncIterator[bytes]:

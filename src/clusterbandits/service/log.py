@@ -1,4 +1,4 @@
-"""The log: events in the order in which they happened, read and appended."""
+"""The log: read and append events in the order in which they happened."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, TextClause
 
 _PAGE = 10_000
-#: How many values a statement may have, below the limits of both databases.
+#: The largest number of values in a statement, below the limits of both databases.
 _MOST_VALUES = 5_000
 _ID = re.compile(r"([0-9a-f]{1,15})-([0-9a-f]{8})")
-#: Events that end the wait for a reward.
+#: The events that settle a decision.
 SETTLING = (Kind.REWARD, Kind.DEFAULT, Kind.CANCELLED)
 
 
@@ -45,24 +45,24 @@ class Event(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id of a decision: its position in the log, and letters that cannot be guessed."""
+        """The id of a decision: its position in the log and a token that cannot be guessed."""
         return f"{self.seq:x}-{self.token}"
 
 
 def new_token() -> str:
-    """Return the letters that make the id of a decision hard to guess or mistype."""
+    """Return a random token, which makes the id of a decision hard to guess or mistype."""
     return secrets.token_hex(4)
 
 
 def read_id(given: str) -> tuple[int, str] | None:
-    """Return the position and the token in the id of a decision; None if it cannot be one."""
+    """Return the position and the token in the id of a decision; None for an invalid id."""
     found = _ID.fullmatch(given)
     return (int(found[1], 16), found[2]) if found else None
 
 
 _COLUMNS = ", ".join(f'"{name}"' for name in Event._fields)
-#: Positions have no gaps, so this is a page. With a limit instead of an end, PostgreSQL expects a third of
-#: the log and reads all of it, until it has statistics of the table.
+#: Positions have no gaps, so this is a page. With LIMIT instead of an end, PostgreSQL would read the whole
+#: log until it has statistics of the table.
 _FOLLOWING = f"SELECT {_COLUMNS} FROM events WHERE seq > %d AND seq <= %d ORDER BY seq"
 _INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' * len(Event._fields))})"
 _TYPES = ("int8", "int8", "int2", "float8", "int4", "int8", *["float8"] * 3, "text", "int2", *["text"] * 3)
@@ -73,14 +73,14 @@ _BEGIN = f"{BEGIN_TURN}; SELECT extract(epoch FROM clock_timestamp())::float8; {
 
 
 def is_full(page: Sequence[Event]) -> bool:
-    """Tell whether there may be events behind a page."""
+    """Return whether there may be events after a page."""
     return len(page) == _PAGE
 
 
 def begin_turn(connection: Connection, after: int) -> tuple[float, list[Event]]:
-    """Begin a transaction that keeps other writers waiting; return the time and a page of later events.
+    """Begin a transaction that excludes other writers; return the time and a page of later events.
 
-    With PostgreSQL, that is a single exchange with the server.
+    With PostgreSQL, this is a single round trip to the server.
     """
     if connection.dialect.name == "sqlite":
         begin_sqlite_turn(connection)
@@ -108,7 +108,7 @@ def end_turn(connection: Connection, rows: Sequence[Event]) -> None:
 
 
 def _driver(connection: Connection) -> Any:
-    """Return PostgreSQL's own connection, whose exchanges can be put together."""
+    """Return the connection of the PostgreSQL driver, which can pipeline statements."""
     return connection.connection.driver_connection
 
 
@@ -117,19 +117,19 @@ def _page(connection: Connection, after: int) -> list[Event]:
 
 
 def last_position(connection: Connection) -> int:
-    """Return the position of the last event, 0 where there is none."""
+    """Return the position of the last event, or 0 if there is none."""
     return last_event(connection)[0]
 
 
 def last_event(connection: Connection) -> tuple[int, float]:
-    """Return the position and the time of the last event, zeros where there is none."""
+    """Return the position and the time of the last event, or zeros if there is none."""
     query = select(events.c.seq, events.c.at).order_by(events.c.seq.desc()).limit(1)
     found = connection.execute(query).one_or_none()
     return (0, 0.0) if found is None else (found.seq, found.at)
 
 
 def read_after(connection: Connection, after: int) -> Iterator[Event]:
-    """Yield all events behind a position."""
+    """Yield all events after a position."""
     while True:
         page = _page(connection, after)
         yield from page
@@ -139,7 +139,7 @@ def read_after(connection: Connection, after: int) -> Iterator[Event]:
 
 
 def read_of(connection: Connection, experiment: int, after: int, until: int) -> Iterator[Event]:
-    """Yield the events of one experiment behind a position, up to another."""
+    """Yield the events of one experiment after a position, up to another."""
     while True:
         where = (events.c.experiment == experiment, events.c.seq > after, events.c.seq <= until)
         query = select(events).where(*where).order_by(events.c.seq).limit(_PAGE)
@@ -152,21 +152,21 @@ def read_of(connection: Connection, experiment: int, after: int, until: int) -> 
 
 def created(connection: Connection) -> list[Event]:
     """Return the events that created experiments."""
-    # The number stands in the text, as in the index.
+    # A literal number, as in the condition of the index.
     return find(connection, text(f"kind = {int(Kind.CREATED)}"))
 
 
 def find(connection: Connection, where: ColumnElement[bool] | TextClause) -> list[Event]:
-    """Return the events that meet a condition, in order.
+    """Return the events that satisfy a condition, in order.
 
-    They are sorted here: asked to sort them, SQLite reads the whole log in its order instead of an index.
+    They are sorted here because with ORDER BY, SQLite reads the whole log instead of using an index.
     """
     found = [Event(*row) for row in connection.execute(select(events).where(where))]
     return sorted(found, key=lambda event: event.seq)
 
 
 def of_decisions(connection: Connection, positions: Collection[int]) -> list[Event]:
-    """Return decisions by their positions, and all that happened to them."""
+    """Return decisions by position, with all their later events."""
     found: list[Event] = []
     for part in _parts(list(positions)):
         found += find(connection, or_(events.c.seq.in_(part), events.c.decision.in_(part)))
@@ -174,7 +174,7 @@ def of_decisions(connection: Connection, positions: Collection[int]) -> list[Eve
 
 
 def with_keys(connection: Connection, experiment: int, given: Collection[str]) -> list[Event]:
-    """Return the decisions of an experiment that were asked for with one of these keys."""
+    """Return the decisions of an experiment that were requested with one of these keys."""
     found: list[Event] = []
     for part in _parts(list(given)):
         found += find(

@@ -1,4 +1,4 @@
-"""What Prometheus reads: requests, batches, and how the experiments stand."""
+"""Metrics for Prometheus: requests, batches, and the counts of experiments."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 if TYPE_CHECKING:
     from clusterbandits.service.engine import Engine
 
-#: Where the workers of one service add up their numbers; set by ``server`` for several workers.
+#: The environment variable of the folder in which several workers share their metrics; set by ``server``.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
 
 class Metrics:
-    """The numbers of one worker. Threads may share it."""
+    """The metrics of one worker. Threads may share it."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -60,9 +60,9 @@ class Metrics:
             )
         }
 
-        #: The numbers of every route, method and status, which take long to look up.
+        #: Cached histograms by route, method and status, because the lookup is slow.
         self._by_answer: dict[tuple[str, str, int], Histogram] = {}
-        #: The position of every experiment when its numbers were last noted.
+        #: The position of each experiment when its metrics were last updated.
         self._noted: dict[str, int] = {}
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -79,7 +79,7 @@ class Metrics:
         self._batches.observe(seconds)
 
     def observe(self, engine: Engine) -> None:
-        """Note how the experiments stand."""
+        """Update the metrics of the experiments."""
         self._position.set(engine.seq)
         for name, one in engine.experiments.items():
             if self._noted.get(name) == one.seq:
@@ -95,7 +95,7 @@ class Metrics:
                 gauge.labels(name).set(value)
 
     def text(self) -> bytes:
-        """Return all numbers in Prometheus' format, those of the other workers included."""
+        """Return all metrics in Prometheus' format, those of the other workers included."""
         registry = self._registry
         folder = os.environ.get(SHARED_FOLDER)
         if folder:
@@ -106,7 +106,7 @@ class Metrics:
 
 
 def _forget_dead_workers(folder: Path) -> None:
-    """Drop what killed workers had said of the present; what they had counted stays."""
+    """Remove the gauges of killed workers; their counters are kept."""
     for file in folder.glob("gauge_live*_*.db"):
         process = int(file.stem.rpartition("_")[2])
         if not Path(f"/proc/{process}").exists():

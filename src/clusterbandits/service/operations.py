@@ -1,4 +1,4 @@
-"""What requests do, one by one, inside a batch: create, change, decide, reward."""
+"""The operations of requests inside a batch: create, change, decide, reward."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MOST_EXPERIMENTS = 1_000
 
 
 class Operation(Protocol):
-    """One request."""
+    """The operation of one request."""
 
-    #: Whether it may add to the log.
+    #: Whether it may append to the log.
     writes: ClassVar[bool]
 
     @property
     def size(self) -> int:
-        """How many decisions or rewards it is."""
+        """The number of decisions or rewards."""
 
     def positions(self) -> Iterable[int]:
         """Return the positions of decisions that it needs."""
@@ -44,14 +44,14 @@ class Operation(Protocol):
         """Return an experiment and the key of a decision that it needs."""
 
     def run(self, batch: Batch) -> Any:
-        """Do it, or raise a refusal before anything is changed."""
+        """Perform the operation, or raise a refusal before anything is changed."""
 
 
 class Write:
-    """An operation that adds to the log."""
+    """An operation that may append to the log."""
 
     writes: ClassVar[bool] = True
-    #: How many decisions or rewards it is.
+    #: The number of decisions or rewards.
     size = 1
 
     def positions(self) -> Iterable[int]:
@@ -65,13 +65,13 @@ class Write:
 
 @dataclass
 class Read(Write):
-    """Look at the experiments as they are now."""
+    """Read the present state of experiments."""
 
     view: Callable[[Engine], Any]
     writes: ClassVar[bool] = False
 
     def run(self, batch: Batch) -> Any:
-        """Return what the view sees."""
+        """Return the result of the view."""
         return self.view(batch.engine)
 
 
@@ -97,7 +97,7 @@ def warm_up(plan: Plan) -> None:
 
 
 def experiment_called(engine: Engine, name: str) -> Experiment:
-    """Return an experiment by name, or refuse."""
+    """Return an experiment by name; refuse an unknown one."""
     found = engine.experiments.get(name)
     if found is None:
         raise RefusedError(404, f"There is no experiment {name!r}.")
@@ -112,7 +112,7 @@ class Create(Write):
     caller: Caller
 
     def run(self, batch: Batch) -> tuple[bool, dict[str, Any]]:
-        """Return whether it is new, and its state."""
+        """Return whether the experiment is new, and its state."""
         plan = read_plan(self.data)
         known = batch.engine.experiments.get(plan.name)
         if known is not None:
@@ -132,7 +132,7 @@ class Create(Write):
 
 @dataclass
 class Change(Write):
-    """Change an experiment; a change that is already in force adds nothing to the log."""
+    """Change an experiment; a change that is already in effect appends nothing to the log."""
 
     name: str
     change: str
@@ -150,7 +150,7 @@ class Change(Write):
         return describe(one)
 
     def _needed(self, one: Experiment) -> bool:
-        """Tell whether it changes anything; refuse what cannot be done."""
+        """Return whether the change has an effect; refuse an impossible one."""
         if self.change in STATES:
             return one.state != STATES[self.change]
         if self.change == "changed":
@@ -195,7 +195,7 @@ class Decide(Write):
         self.size = self.count
 
     def key(self) -> tuple[str, str] | None:
-        """Return the key under which it may have been asked for before."""
+        """Return the key with which the decisions may have been requested before."""
         return None if self.idempotency is None else (self.name, self.idempotency)
 
     def run(self, batch: Batch) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class Decide(Write):
         }
 
     def _known(self, batch: Batch, one: Experiment) -> list[Event]:
-        """Return the decisions that were made for the same key before."""
+        """Return the earlier decisions for the same key."""
         if self.idempotency is None:
             return []
         known = batch.engine.recent.keyed(one.number, self.idempotency)
@@ -217,7 +217,7 @@ class Decide(Write):
             raise RefusedError(409, f"The experiment {self.name!r} is {one.state}; it makes no decisions.")
         available = None if self.available is None else one.open_arms(self.available)
         request = Asked(None if available is None else one.mask(available), self.note)
-        # Decisions of one request share a text.
+        # Decisions of one request share the body of their events.
         bodies = [request.to_text(explored=explored) for explored in (False, True)]
         return [self._decide(batch, one, place, available, bodies) for place in range(self.count)]
 
@@ -255,7 +255,7 @@ def _decided(one: Experiment, event: Event) -> dict[str, Any]:
 
 @dataclass
 class Reward(Write):
-    """Take in the reward of a decision: once, however often it is sent."""
+    """Record the reward of a decision; a repeated one counts once."""
 
     id: str
     value: float
@@ -293,7 +293,7 @@ class Reward(Write):
     def _refuse_late(
         self, batch: Batch, one: Experiment, record: Record, value: float, repeated: Event | None
     ) -> None:
-        """Record a reward that is too late and refuse it, unless it repeats one that came in time."""
+        """Record a late reward and refuse it, unless it repeats one that arrived in time."""
         if repeated is None:
             self._add(batch, one, record, Kind.LATE, value)
         elif repeated.kind != Kind.LATE:
@@ -301,15 +301,15 @@ class Reward(Write):
         raise RefusedError(410, f"The window of decision {self.id!r} has closed; the reward is not learned.")
 
     def _repeats(self, record: Record, value: float, *, first_counts: bool) -> Event | None:
-        """Return the reward that this one repeats; where only the first counts, keys do not matter."""
-        for told in record.told:
-            if told.value == value and (first_counts or (told.key or "") == self.idempotency):
-                return told
+        """Return the reward that this one repeats; if only the first reward counts, keys are ignored."""
+        for reward in record.rewards:
+            if reward.value == value and (first_counts or (reward.key or "") == self.idempotency):
+                return reward
         return None
 
     def _combine(self, batch: Batch, one: Experiment, record: Record, value: float) -> None:
         before = record.value(one.plan.combine) or 0.0
-        same_key = any((told.key or "") == self.idempotency for told in record.told)
+        same_key = any((reward.key or "") == self.idempotency for reward in record.rewards)
         if one.plan.combine == "first" or (one.plan.combine == "sum" and same_key):
             raise RefusedError(409, f"Decision {self.id!r} has another reward already: {before:g}.")
         combined = value if one.plan.combine == "last" else before + value
@@ -339,7 +339,7 @@ class Reward(Write):
 
 @dataclass
 class Rewards(Write):
-    """Take in many rewards, each of which succeeds or fails by itself."""
+    """Record many rewards, each of which succeeds or fails independently."""
 
     rewards: list[Reward]
 
@@ -351,7 +351,7 @@ class Rewards(Write):
         return (position for one in self.rewards for position in one.positions())
 
     def run(self, batch: Batch) -> list[dict[str, Any]]:
-        """Return a result for every reward."""
+        """Return one result per reward."""
         return [self._run(batch, one) for one in self.rewards]
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What an experiment is made of: groups, widths, policy, reward family, and how rewards are taken in."""
+"""The settings of an experiment: groups, widths, policy, reward family, and the handling of rewards."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-#: How several rewards of one decision combine.
+#: The ways to combine several rewards of one decision.
 COMBINE = ("first", "last", "sum")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-#: Seconds: windows are looked at twice per second, by a clock of microseconds.
+#: In seconds; windows are checked twice per second, with a clock of microseconds.
 SHORTEST_WINDOW, _LONGEST_WINDOW = 0.01, 400 * 86400.0
-#: So that a state can be sent and looked at within a fraction of a second.
+#: The largest number of arms, so that a state can be sent and shown within a fraction of a second.
 MOST_ARMS = 10_000
 LONGEST_LABEL = 200
-#: What a request may change while the experiment runs.
+#: The settings that a request may change while the experiment runs.
 CHANGEABLE = ("widths", "policy", "settings", "window", "default_reward", "explore")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of an experiment, checked; arms that are added later belong to its policy alone."""
+    """The checked settings of an experiment; arms that are added later are only in its policy."""
 
     name: str
     groups: dict[str, list[str]]
-    #: The declared width of every group; None where nothing is known.
+    #: The declared width of each group; None for no width.
     widths: dict[str, float | None]
     policy: str
     settings: dict[str, Any]
     family: str
-    #: Seconds until a decision no longer takes a reward; None: it always does.
+    #: Seconds after a decision in which its reward is accepted; None for no limit.
     window: float | None
     default_reward: float | None
     combine: str
     #: The share of decisions that are drawn uniformly.
     explore: float
-    #: What was tried before, by arm: the number of pulls, and their total.
+    #: The history by arm: the number of pulls, and their total.
     history: dict[str, list[float]]
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,14 +56,14 @@ class Plan:
         return asdict(self)
 
     def begin_policy(self) -> Policy:
-        """Return the policy with what was tried before, as ``Policy.from_history`` makes it."""
+        """Return the policy after the history, as ``Policy.from_history`` returns it."""
         made = self.make_policy()
-        # Its ``widths`` would hide the setting of the same name that some policies have.
+        # Not from_history: its parameter ``widths`` would hide the setting of that name of some policies.
         made._tell_past((arm, int(pulls), total) for arm, (pulls, total) in self.history.items() if pulls)
         return made
 
     def make_policy(self, clusters: Clusters | None = None) -> Policy:
-        """Return the policy before its first round and without a history, for these arms or for more."""
+        """Return the policy before its first round and without the history, for these arms or for more."""
         widths = [math.inf if width is None else width for width in self.widths.values()]
         if clusters is None:
             known = Clusters(self.groups, widths)
@@ -75,7 +75,7 @@ class Plan:
         return policy(self.policy, known, family=self.family, **self.settings)
 
     def changed(self, changes: Mapping[str, Any]) -> Plan:
-        """Return the plan with other settings; a new policy begins with default settings of its own."""
+        """Return the plan with other settings; a new policy starts with its default settings."""
         given = dict(changes)
         if isinstance(given.get("widths"), dict):
             given["widths"] = {**self.widths, **given["widths"]}
@@ -85,7 +85,7 @@ class Plan:
 
 
 def read_plan(data: Mapping[str, Any]) -> Plan:
-    """Return the plan that a request describes, or refuse it with one sentence."""
+    """Return the plan that a request describes; refuse an invalid one with a message of one sentence."""
     name = data["name"]
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         allowed = "1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or digit"
@@ -121,22 +121,22 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
         raise invalid("settings", "experiment", f"given with a horizon for policy {made.name!r}", settings)
     if not _is_finite(made.settings):
         raise invalid("settings", "experiment", "made of finite numbers", settings)
-    # What the text of the policy says becomes part of its settings, so that equal plans are equal data.
+    # Settings in the text of the policy are moved to its settings, so that equal plans are equal data.
     return replace(plan, policy=made.name, settings=dict(made.settings))
 
 
 def _is_finite(part: object) -> bool:
-    """Tell whether JSON can hold a setting as it is."""
+    """Return whether JSON can represent a setting."""
     if isinstance(part, dict | list | tuple):
         return all(map(_is_finite, part.values() if isinstance(part, dict) else part))
     return not isinstance(part, float) or math.isfinite(part)
 
 
 def _history(given: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return pulls and totals by arm; that the arms exist and the totals are possible is checked later."""
+    """Return pulls and totals by arm; arms and totals are checked later."""
     found: dict[str, list[float]] = {}
-    for arm, told in given.items():
-        pulls, total = (told["pulls"], told["total"]) if isinstance(told, dict) else told
+    for arm, past in given.items():
+        pulls, total = (past["pulls"], past["total"]) if isinstance(past, dict) else past
         found[arm] = [whole("history", "experiment", pulls, least=0), float(total)]
         if not pulls and total:
             raise invalid("history", "experiment", "a total of 0 for an arm without pulls", total)
@@ -144,7 +144,7 @@ def _history(given: Mapping[str, Any]) -> dict[str, list[float]]:
 
 
 def check_label(label: object) -> str:
-    """Return the name of an arm or a group, or refuse it."""
+    """Return the name of an arm or a group; refuse an invalid one."""
     if not (isinstance(label, str) and is_text(label) and "\0" not in label and label.strip()):
         raise invalid("arm or group", "experiment", "a name of at least one visible letter", label)
     if len(label) > LONGEST_LABEL:
@@ -153,7 +153,7 @@ def check_label(label: object) -> str:
 
 
 def _own(spec: object) -> str:
-    """Return the name of a policy of the package; a service imports no code that a request names."""
+    """Return the name of a policy of the package; the service never imports code that a request names."""
     name = str(spec).partition(":")[0]
     if name == AUTO:
         return DEFAULT + str(spec)[len(AUTO) :]
@@ -162,7 +162,7 @@ def _own(spec: object) -> str:
 
 
 def _widths(given: object, groups: list[str]) -> dict[str, float | None]:
-    """Return the width of every group; one number stands for all."""
+    """Return the width of each group; a single number applies to all groups."""
     if isinstance(given, dict):
         named = {group: given.get(group) for group in groups}
         for group in given:

@@ -1,7 +1,7 @@
-"""Propensities: how likely each decision of the log was, from the state in which it was made.
+"""Propensities: the probability of each decision in the log, given the state in which it was made.
 
-The state is what the log adds up to before the decision. A policy that draws is asked again, many times, with
-other random numbers; a deterministic one once, and its choice is then certain.
+The state is computed from the log before the decision. A random policy chooses many times, with other random
+numbers; the choice of a deterministic policy has probability 1.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Propensities:
-    """The probability of every decision, in the order of the log.
+    """Compute the probabilities of decisions in the order of the log.
 
     Parameters
     ----------
     one
-        The experiment, to which the caller applies every event after it was looked at.
+        Experiment to which the caller applies each event after its probability was computed.
     draws
-        How often a policy that draws is asked again. The standard error of a probability p is
-        (p (1 − p) / draws)^½; the decision itself counts as one more draw, so that none is 0.
+        Number of repeated choices of a random policy. The standard error of a probability p is
+        (p (1 − p) / draws)^½. The decision itself counts as one more draw, so that no probability is 0.
     """
 
     def __init__(self, one: Experiment, draws: int) -> None:

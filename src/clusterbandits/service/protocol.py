@@ -1,4 +1,4 @@
-"""HTTP itself: the head of a request has a size limit, and what is not HTTP is refused with one sentence."""
+"""The HTTP protocol with a size limit for request heads and short error messages for invalid requests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Protocol(HttpToolsProtocol):
     """One connection."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin with the head of the first request."""
+        """Prepare for the head of the first request."""
         super().connection_made(transport)
         self._in_head, self._bytes = True, 0
 
     def data_received(self, data: bytes) -> None:
-        """Refuse a head that does not end; it would be kept in memory."""
+        """Refuse a head that exceeds the size limit, since it is kept in memory."""
         super().data_received(data)
         if self._in_head and not self.transport.is_closing():
             self._bytes += len(data)
@@ -30,22 +30,22 @@ class Protocol(HttpToolsProtocol):
                 self._refuse(f"The head of a request may have at most {_MOST_BYTES} bytes.")
 
     def on_message_begin(self) -> None:
-        """Note that a request begins."""
+        """Record that a request begins."""
         super().on_message_begin()
         self._in_head, self._bytes = True, 0
 
     def on_headers_complete(self) -> None:
-        """Note that the head of a request is complete."""
+        """Record that the head of a request is complete."""
         self._in_head = False
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP."""
+        """Refuse data that are not HTTP."""
         del msg
         self._refuse("This is not a valid HTTP request.")
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Say nothing: a request to change the protocol is served as an ordinary one."""
+        """Log nothing: a request to upgrade the protocol is served as an ordinary request."""
 
     def _refuse(self, sentence: str) -> None:
         body = json.dumps({"detail": sentence}).encode()

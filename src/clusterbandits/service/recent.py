@@ -1,4 +1,4 @@
-"""Decisions in memory: those of late, and those that a batch of requests asks for."""
+"""Decisions in memory: the most recent ones, and those that a batch of requests needs."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
     from clusterbandits.service.log import Event
 
-#: How many decisions stay in memory.
+#: The number of decisions kept in memory.
 _MOST = 20_000
 
 
 class Record:
-    """A decision, and all that happened to it."""
+    """A decision and its later events."""
 
-    __slots__ = ("decision", "settled", "told")
+    __slots__ = ("decision", "rewards", "settled")
 
     def __init__(self, decision: Event) -> None:
         self.decision = decision
-        #: Rewards, late ones included, in order.
-        self.told: list[Event] = []
-        #: The event that ended the wait for a reward.
+        #: The events of rewards, late ones included, in order.
+        self.rewards: list[Event] = []
+        #: The event that settled the decision.
         self.settled: Event | None = None
 
     def add(self, event: Event) -> None:
-        """Take in a later event."""
+        """Add a later event."""
         if event.kind in log.SETTLING:
             self.settled = event
         if event.kind in {Kind.REWARD, Kind.CORRECTION, Kind.LATE}:
-            self.told.append(event)
+            self.rewards.append(event)
 
     def value(self, combine: str) -> float | None:
-        """Return what its rewards add up to, or the last of them; None while there is none."""
-        counted = [one.value or 0.0 for one in self.told if one.kind != Kind.LATE]
+        """Return the combined reward: the sum or the last one; None if there is none."""
+        counted = [one.value or 0.0 for one in self.rewards if one.kind != Kind.LATE]
         if counted:
             return math.fsum(counted) if combine == "sum" else counted[-1]
         return None if self.settled is None else self.settled.value
@@ -52,21 +52,21 @@ class Record:
 
     @property
     def status(self) -> str:
-        """What became of it."""
+        """The status of the decision."""
         if self.settled is None:
             return "open"
         return {Kind.REWARD: "rewarded", Kind.DEFAULT: "defaulted"}.get(Kind(self.settled.kind), "cancelled")
 
 
 class Recent:
-    """A bounded number of decisions, by position and by key."""
+    """A limited number of decisions, by position and by key."""
 
     def __init__(self) -> None:
         self._records: dict[int, Record] = {}
         self._by_key: dict[tuple[int, str], list[int]] = {}
 
     def add(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Add the next event of the log."""
         if event.kind == Kind.DECISION:
             self._keep(event)
             self._note_key(event)
@@ -74,7 +74,7 @@ class Recent:
             self._records[event.decision].add(event)
 
     def _keep(self, decision: Event) -> None:
-        # Notes and lists of arms may be long, and are not needed here.
+        # Notes and lists of arms can be long and are not needed here.
         self._records[decision.seq] = Record(decision._replace(body=None))
 
     def _note_key(self, decision: Event) -> None:
@@ -84,12 +84,12 @@ class Recent:
                 known.append(decision.seq)
 
     def find(self, position: int, token: str) -> Record | None:
-        """Return a decision, if it is known; ``fetch`` makes it known."""
+        """Return a decision if it is in memory; ``fetch`` reads missing ones."""
         record = self._records.get(position)
         return record if record is not None and record.decision.token == token else None
 
     def keyed(self, experiment: int, key: str) -> list[Event]:
-        """Return the decisions that were asked for with a key; ``fetch`` makes them known."""
+        """Return the decisions in memory that were requested with a key; ``fetch`` reads missing ones."""
         return [self._records[one].decision for one in self._by_key.get((experiment, key), [])]
 
     def fetch(
@@ -110,9 +110,9 @@ class Recent:
                     self._note_key(decision)
 
     def _take_in(self, found: Iterable[Event], missing: Collection[int]) -> None:
-        """Take in decisions that were missing, with all that happened to them.
+        """Add missing decisions with all their later events.
 
-        A made-up id may lead to any event, such as a reward of a decision that is known already. Other
+        An invalid id can lead to any event, such as a reward of a decision that is already in memory. Other
         decisions with the same key may still be missing.
         """
         for event in found:
@@ -122,7 +122,7 @@ class Recent:
                 self._records[event.decision].add(event)
 
     def shrink(self) -> None:
-        """Forget the decisions that were taken in first."""
+        """Remove the oldest decisions."""
         while len(self._records) > _MOST:
             record = self._records.pop(next(iter(self._records)))
             decision = record.decision

@@ -1,4 +1,4 @@
-"""Why a request is not served, each with its HTTP status and one sentence."""
+"""Errors that refuse a request, with an HTTP status and a message of one sentence."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from clusterbandits.errors import ClusterBanditsError
 
 
 class RefusedError(ClusterBanditsError):
-    """A request that is refused and changes nothing, but for a late reward, which is recorded.
+    """A request is refused; nothing changes, except that a late reward is recorded.
 
     Parameters
     ----------
     code
-        The HTTP status.
+        HTTP status.
     sentence
-        What is wrong, and what is allowed.
+        Error message: what is wrong, and what is allowed.
     """
 
     def __init__(self, code: int, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""The tables: an append-only log, which is the truth; snapshots, which are derived from it; and API keys."""
+"""The tables: the append-only log, the snapshots derived from it, and the API keys."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
-#: SQLite gives row numbers to INTEGER PRIMARY KEY alone.
+#: SQLite assigns row numbers only to INTEGER PRIMARY KEY.
 _POSITION = BigInteger().with_variant(Integer, "sqlite")
 _NUMBER = Float(precision=53)
 
 
 class Kind(IntEnum):
-    """What an event of the log records."""
+    """The kinds of events in the log."""
 
     #: An experiment was created; ``key`` is its name.
     CREATED = 1
-    #: The experiment was changed, paused, ...; ``body`` says how.
+    #: The experiment was changed, paused, ...; ``body`` has the details.
     CHANGED = 2
     #: An arm was chosen.
     DECISION = 3
@@ -38,7 +38,7 @@ class Kind(IntEnum):
     REWARD = 4
     #: A further reward of a decision, which changes its combined value by ``change``.
     CORRECTION = 5
-    #: A reward that came after the window had closed; it is not learned from.
+    #: A reward that arrived after the window had closed; the policy does not learn from it.
     LATE = 6
     #: The window closed without a reward, and the default reward was learned.
     DEFAULT = 7
@@ -46,7 +46,7 @@ class Kind(IntEnum):
     CANCELLED = 8
 
 
-#: Every event of all experiments. Rows are only ever added, with ``seq`` 1, 2, 3, ... without gaps.
+#: All events of all experiments. Rows are only appended, with ``seq`` 1, 2, 3, ... without gaps.
 events = Table(
     "events",
     metadata,
@@ -62,7 +62,7 @@ events = Table(
     Column("change", _NUMBER),
     Column("expires_at", _NUMBER),
     Column("key", Text),
-    #: The place of a decision among those of one request.
+    #: The index of a decision among those of one request.
     Column("place", SmallInteger),
     #: The part of a decision's id that cannot be guessed.
     Column("token", String(16)),
@@ -92,7 +92,7 @@ Index("events_of_decision", events.c.decision, sqlite_where=_OF_DECISION, postgr
 _EXPIRES = text("expires_at IS NOT NULL")
 Index("events_by_expiry", events.c.expires_at, sqlite_where=_EXPIRES, postgresql_where=_EXPIRES)
 
-#: What the log of an experiment adds up to at one position, so that a worker need not read all of it.
+#: The state of an experiment at one position of the log, so that a worker need not read all of it.
 snapshots = Table(
     "snapshots",
     metadata,
@@ -106,7 +106,7 @@ keys = Table(
     metadata,
     Column("id", String(16), primary_key=True),
     Column("name", Text, nullable=False),
-    #: SHA-256 of the secret part, which has 256 random bits of its own.
+    #: SHA-256 of the secret part, which has 256 random bits.
     Column("hash", String(64), nullable=False),
     Column("roles", Text, nullable=False),
     #: A JSON list of experiments, or NULL for all.

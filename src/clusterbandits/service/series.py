@@ -1,17 +1,17 @@
-"""History over time: counts of an experiment at a few hundred moments, thinned out as the log grows."""
+"""History over time: counts of an experiment at up to a few hundred times, thinned out as the log grows."""
 
 from __future__ import annotations
 
 from typing import Any
 
-#: When there are so many moments, every second one is dropped.
+#: The number of recorded times at which every second one is removed.
 _MOST = 240
 
 
 class Series:
-    """Cumulative counts at moments evenly spaced in decisions.
+    """Cumulative counts at times that are evenly spaced in decisions.
 
-    Which moments are kept depends on the decisions alone, so that a rebuild from the log finds the same.
+    The recorded times depend only on the decisions, so that a rebuild from the log is identical.
     """
 
     def __init__(self) -> None:
@@ -24,19 +24,19 @@ class Series:
         self.total: list[float] = []
 
     def add(self, at: float, decisions: list[int], pulls: int, total: float) -> None:
-        """Add a moment; the caller does so whenever the number of decisions is a multiple of the stride."""
+        """Record the counts; called whenever the number of decisions is a multiple of the stride."""
         self.at.append(at)
         self.decisions.append(decisions)
         self.pulls.append(pulls)
         self.total.append(total)
         if len(self.at) >= _MOST:
-            # The first moment is at one stride, the second at two: the second ones stay.
+            # The first time is at one stride, the second at two, so the second ones stay.
             self.stride *= 2
             self.at, self.decisions = self.at[1::2], self.decisions[1::2]
             self.pulls, self.total = self.pulls[1::2], self.total[1::2]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, which later moments do not change."""
+        """Return a copy as plain data."""
         return {name: list(value) if isinstance(value, list) else value for name, value in vars(self).items()}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Start a service: one process or several on the same socket, with structured logs and a graceful stop."""
+"""Start a service: one or several processes on the same address, with JSON logs and graceful shutdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from uvicorn.supervisors import Multiprocess
 from clusterbandits.service.metrics import SHARED_FOLDER
 from clusterbandits.service.settings import VARIABLE, ServiceSettings
 
-#: Seconds that requests have to end when the service stops.
+#: Seconds for requests to finish when the service stops.
 _GRACE = 5
 
 
@@ -28,7 +28,7 @@ class JsonLines(logging.Formatter):
     """Log records as one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
+        """Return a record as a line of JSON."""
         line = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{record.msecs:03.0f}Z",
@@ -59,14 +59,14 @@ _LOGS = {
 
 
 class Address(socket.socket):
-    """A bound address; a worker process to which it is sent listens there with a socket of its own.
+    """A bound address; each worker process that receives it listens there with its own socket.
 
-    The kernel spreads connections evenly over such sockets. Workers that accept from one socket leave most
-    connections to whichever of them is quickest.
+    The kernel distributes connections evenly over such sockets. With a shared socket, the quickest worker
+    would accept most connections.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a worker process makes its socket."""
+        """Return the call with which a worker process creates its socket."""
         return _listening_at, (int(self.family), self.getsockname())
 
 
@@ -79,7 +79,7 @@ def _listening_at(family: int, address: tuple[Any, ...]) -> Address:
 
 
 def serve(settings: ServiceSettings) -> None:
-    """Serve until the process is told to stop."""
+    """Serve until the process receives a stop signal."""
     os.environ[VARIABLE] = settings.to_text()
     shared = tempfile.mkdtemp(prefix="clusterbandits-metrics-") if settings.workers > 1 else None
     if shared is not None:
@@ -107,14 +107,14 @@ def serve(settings: ServiceSettings) -> None:
 
 
 def _run(config: uvicorn.Config) -> None:
-    """Run one worker in this process, or several in processes of their own."""
+    """Run one worker in this process, or several workers in separate processes."""
     if config.workers == 1:
         server = uvicorn.Server(config)
         server.run()
         if not server.started:
             sys.exit(STARTUP_FAILURE)
         return
-    # Bound without sharing first: another service at this address is an error.
+    # First bind without sharing, so that another service at this address is an error.
     bound = config.bind_socket()
     if sys.platform == "linux":
         family, address = bound.family, bound.getsockname()

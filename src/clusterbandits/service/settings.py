@@ -1,4 +1,4 @@
-"""The settings of a service, the same for all of its workers."""
+"""The settings of a service, which all its workers share."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ DATABASE_FILE = "clusterbandits.db"
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """Where a service keeps its data, where it listens, and what it allows."""
+    """The settings of a service: database, address and limits."""
 
     database: str
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 1
-    #: Whether requests need no key; for loopback alone.
+    #: Whether requests need no key; only for loopback addresses.
     insecure: bool = False
-    #: Requests per second and key, in every worker.
+    #: The largest number of requests per second, key and worker.
     rate: float = 5_000.0
     most_bytes: int = 2_000_000
 
@@ -47,7 +47,7 @@ class ServiceSettings:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address is of this machine alone."""
+    """Return whether an address is a loopback address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -55,8 +55,8 @@ def is_loopback(host: str) -> bool:
 
 
 def database_in(folder: Path) -> str:
-    """Return the address of the SQLite file in a folder, which is made if it is missing."""
-    # Notes may be nobody else's business.
+    """Return the address of the SQLite file in a folder, which is created if it is missing."""
+    # Readable only for the owner, since notes may be private.
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return database_of(folder)
 

@@ -1,6 +1,6 @@
-"""Snapshots: what the log of an experiment adds up to at a position, so that workers start in seconds.
+"""Snapshots: the state of an experiment at a position of the log, so that workers start in seconds.
 
-They are derived: any of them can be deleted, and is then rebuilt from the log.
+Snapshots are derived data: a deleted one is rebuilt from the log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from clusterbandits.service.log import Event
 
 _logger = logging.getLogger("clusterbandits.service")
-#: Stands for the database itself, whose snapshot says until when closed windows were looked for.
+#: The number that stands for the database itself; its snapshot is the time up to which closed windows are
+#: settled.
 _DATABASE = 0
 
 
@@ -35,11 +36,11 @@ def read(connection: Connection) -> tuple[dict[int, str], float]:
 
 
 def restore(created: Event, body: str | None) -> Experiment:
-    """Return an experiment from its snapshot, or from its beginning where there is none that can be used."""
+    """Return an experiment from its snapshot or, without a usable one, from its creation."""
     if body is not None:
         try:
             return Experiment.from_json(created, body)
-        except Exception as error:  # Whatever is wrong with it, the log is there.
+        except Exception as error:  # The log is complete without the snapshot.
             _logger.warning(
                 "the snapshot of %r is not usable, the log is read instead: %s", created.key, error
             )
@@ -47,14 +48,14 @@ def restore(created: Event, body: str | None) -> Experiment:
 
 
 class Saver:
-    """Makes snapshots beside the work: encoded in a thread of its own, written with the next batch."""
+    """Creates snapshots in the background: encoded in a separate thread, written with the next batch."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="snapshots")
         self.forget()
 
     def forget(self) -> None:
-        """Drop what is not written yet."""
+        """Discard snapshots that are not written yet."""
         #: New events by experiment since its last snapshot, or since the last attempt at one.
         self._new: dict[int, int] = {}
         self._encoding: dict[int, tuple[int, Future[str]]] = {}
@@ -69,7 +70,7 @@ class Saver:
         return any(future.done() for _, future in self._encoding.values())
 
     def begin(self, experiments: Mapping[int, Experiment], enough: int) -> None:
-        """Begin to encode the experiments that have enough new events."""
+        """Start to encode the experiments that have enough new events."""
         for number, new in list(self._new.items()):
             if new >= enough and number in experiments and number not in self._encoding:
                 one = experiments[number]
@@ -77,7 +78,7 @@ class Saver:
                 self._new[number] = 0
 
     def finish(self) -> None:
-        """Wait for all that was begun."""
+        """Wait for all snapshots that were started."""
         wait([future for _, future in self._encoding.values()])
 
     def write(self, connection: Connection, swept: float) -> None:
@@ -104,7 +105,7 @@ def encode(data: dict[str, Any]) -> str:
 
 
 def save(connection: Connection, experiment: int, seq: int, body: str, *, later: bool = False) -> None:
-    """Replace the snapshot of an experiment; a later one only if that is asked for."""
+    """Replace the snapshot of an experiment; replace a later one only with ``later=True``."""
     where = snapshots.c.experiment == experiment
     known = connection.execute(select(snapshots.c.seq).where(where)).scalar_one_or_none()
     if known is None:

@@ -1,4 +1,4 @@
-"""What operators run beside the service: check it, rebuild its statistics from the log, export, list keys."""
+"""Maintenance commands: check a service, rebuild its statistics from the log, export, list keys."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from clusterbandits.service.database import Database
     from clusterbandits.service.keys import StoredKey
 
-#: What a check or a rebuild found: sentences for people, data for programs.
+#: The result of a check or a rebuild: messages for users, data for programs.
 Found = tuple[list[str], dict[str, Any]]
 
 
 def check(database: Database) -> Found:
-    """Check that the database answers, can be written, and has the newest schema and a log without gaps."""
+    """Check that the database answers, is writable, and has the newest schema and a log without gaps."""
     version, newest = database.version(), newest_version()
     kind = "SQLite" if database.is_sqlite else "PostgreSQL"
     data: dict[str, Any] = {"database": kind, "version": version, "newest": newest, "ok": version == newest}
@@ -60,9 +60,9 @@ def _count(connection: Connection) -> int:
 
 
 def rebuild(database: Database, say: Callable[[str], None]) -> Found:
-    """Add up the whole log again, compare with what workers start from, and replace the snapshots.
+    """Compute all statistics from the log, compare them with the snapshots, and replace the snapshots.
 
-    Stop the service first if its statistics are in doubt: workers that run keep what they have in memory.
+    Stop the service first if its statistics may be wrong: running workers keep their state in memory.
     """
     database.check_version()
     with database.reading() as connection:
@@ -97,7 +97,7 @@ def _folded(connection: Connection, one: Experiment, until: int) -> Experiment:
 
 
 def _statistics(one: Experiment) -> tuple[Any, ...]:
-    """Return all that is derived from the log."""
+    """Return all statistics that are derived from the log."""
     policy = one.policy
     return (
         policy.pulls,
@@ -129,7 +129,7 @@ def _counts(one: Experiment) -> dict[str, Any]:
 
 
 def export_file(database: Database, name: str, out: Path, wanted: Wanted, listener: Any) -> str | None:
-    """Write an experiment's decisions to a file, whole or not at all; return a caution if there is one."""
+    """Write an experiment's decisions to a file atomically; return a warning or None."""
     database.check_version()
     with database.connected() as connection:
         known = {str(one.key): one for one in log.created(connection)}
@@ -150,7 +150,7 @@ def export_file(database: Database, name: str, out: Path, wanted: Wanted, listen
 
 
 def keys_table(found: Sequence[StoredKey]) -> Table:
-    """Return keys for people."""
+    """Return a table of keys for display."""
     rows = tuple(
         (
             one.id,

@@ -1,4 +1,4 @@
-"""What readers see of an experiment: its state, and its history."""
+"""The views of an experiment: its state, its history, and explanations."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from clusterbandits.policies import Policy
     from clusterbandits.service.experiment import Experiment
 
-#: The confidence of intervals, each by itself.
+#: The confidence level of each interval.
 _CONFIDENCE = 0.95
-#: How often a policy that draws is asked for the chances of its arms.
+#: The number of repeated choices that estimate the probabilities of the next choice of a random policy.
 _DRAWS = 200
 
 
 def as_json(data: object) -> bytes:
-    """Return JSON. Whole numbers beyond 64 bits, which seeds may be, are left to the slower encoder."""
+    """Return JSON. Integers beyond 64 bits, such as seeds, need the slower encoder."""
     try:
         return orjson.dumps(data)
     except TypeError:
@@ -87,7 +87,7 @@ def describe(one: Experiment) -> dict[str, Any]:
 
 
 def summary(one: Experiment) -> dict[str, Any]:
-    """Return what a list of experiments shows of each."""
+    """Return the data of an experiment that lists also show."""
     learned, total = one.own_rewards()
     return {
         "name": one.name,
@@ -101,7 +101,7 @@ def summary(one: Experiment) -> dict[str, Any]:
 
 
 def listed(one: Experiment) -> dict[str, Any]:
-    """Return the row of an experiment in a list."""
+    """Return the list entry of an experiment."""
     return {
         **summary(one),
         "arms": len(one.arms),
@@ -111,8 +111,8 @@ def listed(one: Experiment) -> dict[str, Any]:
 
 
 def history(one: Experiment) -> dict[str, Any]:
-    """Return counts over time. Regret is estimated with what is known now of the best arm."""
-    pulls, totals = (np.array(list(told.values())) for told in (one.policy.pulls, one.policy.totals))
+    """Return counts over time. Regret is estimated against the arm that is best so far."""
+    pulls, totals = (np.array(list(numbers.values())) for numbers in (one.policy.pulls, one.policy.totals))
     means, low, _ = _intervals(one.policy, pulls, totals)
     retired = set(one.policy.retired)
     best = best_arm(low, [label in retired for label in one.arms])
@@ -133,7 +133,7 @@ def history(one: Experiment) -> dict[str, Any]:
 
 
 def _intervals(policy: Policy, pulls: Any, totals: Any) -> tuple[Any, Any, Any]:
-    """Return means and 95 % confidence bounds of all arms, NaN where there are no rewards."""
+    """Return means and 95 % confidence bounds of all arms; NaN for arms without rewards."""
     means, low, high = (np.full(pulls.size, math.nan) for _ in range(3))
     tried = pulls > 0
     if tried.any():
@@ -145,7 +145,7 @@ def _intervals(policy: Policy, pulls: Any, totals: Any) -> tuple[Any, Any, Any]:
 
 
 def best_arm(low: Any, retired: list[bool]) -> int | None:
-    """Return the arm with the largest lower confidence bound: one lucky reward does not make the best."""
+    """Return the arm with the largest lower confidence bound, so that one lucky reward is not enough."""
     candidates = np.where(np.isnan(low) | np.array(retired), -math.inf, low)
     return int(np.argmax(candidates)) if np.isfinite(candidates).any() else None
 
@@ -179,7 +179,7 @@ def _number(value: float) -> float | None:
 
 
 def explain(one: Experiment) -> dict[str, Any]:
-    """Return what the policy knows and compares, and how likely it is to choose each arm next."""
+    """Return the statistics and scores that the policy compares, and the probabilities of its next choice."""
     found = one.policy.explain()
     return {
         "round": found.round,

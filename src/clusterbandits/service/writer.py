@@ -1,4 +1,4 @@
-"""The thread that owns the engine: requests that arrive while it works form the next batch."""
+"""The thread that runs the engine; requests that arrive while it works form the next batch."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ if TYPE_CHECKING:
 
     _Request = tuple[Operation, asyncio.Future[Any]]
 
-#: Decisions and rewards of a batch, from which on it takes no more requests.
+#: The number of decisions and rewards from which on a batch accepts no more requests.
 _MOST_AT_ONCE = 1_000
 _MOST_WAITING = 5_000
 _TIDY_SECONDS = 1800.0
 _logger = logging.getLogger("clusterbandits.service")
-#: Seconds between two ticks of an idle worker; so far behind the log are its pages at most.
+#: Seconds between two ticks of an idle worker, the largest delay of its pages.
 _TICK_SECONDS = 0.25
 
 
 class Writer:
     """Sends requests to the engine in batches.
 
-    ``submit`` is called in the event loop that made it; ``start`` and ``stop`` as well.
+    ``submit``, ``start`` and ``stop`` must be called in the event loop in which it was created.
     """
 
     def __init__(self, engine: Engine, metrics: Metrics) -> None:
         self._engine, self._metrics = engine, metrics
         self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._stopping = False
-        #: With how many experiments, and when, all garbage was last collected.
+        #: The number of experiments and the time of the last full garbage collection.
         self._tidied = -1, 0.0
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the thread."""
         self._loop = asyncio.get_running_loop()
         gc.disable()
         self._thread.start()
 
     async def stop(self) -> None:
-        """Finish the requests that wait, save the experiments, and end."""
+        """Finish the waiting requests, save the experiments, and end the thread."""
         self._stopping = True
         self._waiting.put(None)
         await asyncio.to_thread(self._thread.join)
         gc.enable()
 
     def submit(self, operation: Operation) -> asyncio.Future[Any]:
-        """Return a future: the result of a request after it was committed, or what refuses it."""
+        """Return a future for the result of a request after its commit, or for the error that refuses it."""
         if self._stopping or self._waiting.qsize() >= _MOST_WAITING:
             raise UnavailableError("The service is stopping or overloaded; try again in a second.")
         future: asyncio.Future[Any] = self._loop.create_future()
@@ -66,7 +66,7 @@ class Writer:
 
     @property
     def alive(self) -> bool:
-        """Whether requests are performed."""
+        """Whether the thread performs requests."""
         return self._thread.is_alive()
 
     def _work(self) -> None:
@@ -84,7 +84,7 @@ class Writer:
                 ticked = time.monotonic()
 
     def _tick(self) -> None:
-        """Do what is due without a request; whatever goes wrong must not end the thread."""
+        """Perform periodic work; an error must not end the thread."""
         try:
             self._engine.tick()
             self._metrics.observe(self._engine)
@@ -93,7 +93,7 @@ class Writer:
             self._engine.forget()
 
     def _take(self) -> list[_Request]:
-        """Return all requests that wait, after waiting for the first of them."""
+        """Wait for a request and return all waiting ones."""
         try:
             first = self._waiting.get(timeout=_TICK_SECONDS)
         except queue.Empty:
@@ -101,7 +101,7 @@ class Writer:
         return [] if first is None else [first, *self._waiting_now(first[0].size)]
 
     def _waiting_now(self, size: int) -> list[_Request]:
-        """Return the requests that wait, for a batch that has so many decisions and rewards."""
+        """Return the waiting requests that fit into a batch with ``size`` decisions and rewards."""
         found: list[_Request] = []
         with contextlib.suppress(queue.Empty):
             while size < _MOST_AT_ONCE and (one := self._waiting.get_nowait()) is not None:
@@ -110,11 +110,11 @@ class Writer:
         return found
 
     def _tidy(self) -> None:
-        """Collect garbage when nobody waits for it to end.
+        """Collect garbage between batches.
 
-        Left to itself, the collector looks through everything that was loaded, in the middle of a batch, and
-        one request in a hundred took ten times as long. Young objects are looked through at every tick, all
-        objects when an experiment was added, and every half hour.
+        Automatic collection scanned all objects during a batch, and one request in a hundred took ten times
+        as long. Young objects are collected at every tick, all objects when an experiment was added and every
+        half hour.
         """
         known, now = len(self._engine.experiments), time.monotonic()
         if known == self._tidied[0] and now - self._tidied[1] < _TIDY_SECONDS:

@@ -1,4 +1,4 @@
-// Requests to the service, and the key they carry.
+// Requests to the service with the API key.
 
 const STORED = "clusterbandits key";
 
@@ -32,7 +32,7 @@ export async function request(path, { method = "GET", body, signal, key = stored
     const answer = await response.json();
     if (typeof answer.detail === "string") detail = answer.detail;
   } catch {
-    // The sentence above is all there is to say.
+    // The body is not JSON: keep the message above.
   }
   throw new Refused(response.status, detail);
 }

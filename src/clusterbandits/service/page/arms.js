@@ -1,4 +1,4 @@
-// The panel of arms: a chart or a table, whichever the reader chose.
+// The panel of arms: a chart or a table.
 
 import { h, put } from "/page/dom.js";
 import { armsChart, ORDERS } from "/page/arms_chart.js";

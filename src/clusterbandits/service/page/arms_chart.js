@@ -1,19 +1,19 @@
-// The arms by group: one strip per group, which opens to one strip per arm.
+// The arms by group: one strip per group, which expands to one strip per arm.
 
 import { h, keyed, put, say, sayName } from "/page/dom.js";
 import { count, declared, interval, percent, plural, real, tickLabels } from "/page/format.js";
 import { armSpan, bandOf, steadyAxis } from "/page/scale.js";
 import { armStrip, groupStrip } from "/page/strip.js";
 
-// Up to so many arms, all are shown at once.
+// The largest number of arms that are all shown at once.
 const FEW_ARMS = 24;
 const FIRST_ARMS = 8;
 const MORE_ARMS = 50;
 const FIRST_GROUPS = 30;
-// Rows keep their order for so long, so that people can read them.
+// Milliseconds for which rows keep their order, so that they can be read.
 const ORDER_KEPT = 5000;
 
-/** The orders that readers can choose of groups and of arms, and what they compare. */
+/** The orders of groups and arms, and the values that they compare. */
 export const ORDERS = {
   chosen: { name: "most chosen first", arm: (arm) => arm.decisions, group: (group) => group.decisions },
   mean: { name: "largest mean first", arm: (arm) => arm.mean ?? -Infinity, group: (group) => group.mean ?? -Infinity },
@@ -110,8 +110,8 @@ function groupBlock(view) {
 }
 
 /**
- * Return a function that puts groups and their arms in order: retired arms last, the best arm first in its group. The
- * order is kept for a while, and as long as someone points at the chart.
+ * Return a function that sorts groups and their arms: the best arm first in its group, retired arms last. The order
+ * is kept for a while, and as long as the pointer or the focus is on the chart.
  */
 function ordering(node) {
   let [since, used, places] = [-Infinity, null, new Map()];

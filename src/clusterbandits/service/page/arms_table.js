@@ -5,7 +5,7 @@ import { count, interval, percent, plural, real } from "/page/format.js";
 
 const PAGE = 50;
 
-// Columns marked "wide" are hidden on narrow screens; the cells left there say the same in a second line.
+// Columns marked "wide" are hidden on narrow screens; other cells then show their values in a second line.
 const COLUMNS = [
   { name: "Arm", key: (arm) => arm.arm, text: true },
   { name: "Group", key: (arm) => arm.group, text: true, wide: true },

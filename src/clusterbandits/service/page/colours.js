@@ -1,5 +1,5 @@
-// Which colour a group has. Colours are classes of the style sheet (those of Okabe and Ito, told apart by
-// colour-blind readers); groups beyond the seven most chosen share a grey.
+// The colours of groups. Colours are classes of the style sheet (those of Okabe and Ito, which colour-blind readers
+// can distinguish); groups beyond the seven most chosen are grey.
 
 export const COLOURS = 7;
 export const OTHER = "c-other";

@@ -1,4 +1,4 @@
-// Elements built and updated without ever reading text as HTML.
+// Build and update elements; text is never interpreted as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -11,7 +11,7 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** Return an HTML element. Attributes that start with "on" are listeners; null and false are left out. */
+/** Return an HTML element. Attributes that start with "on" are listeners; null and false are omitted. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
@@ -36,7 +36,7 @@ export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// Characters that move the cursor, end the line or turn the direction of writing.
+// Control characters, line breaks and characters that change the direction of writing.
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** Return a name or note as printable text: control characters become escapes, long text is cut. */
@@ -47,7 +47,7 @@ export function shown(text, most = 200) {
   return short.replace(UNPRINTABLE, escape);
 }
 
-/** Return a text of at most so many letters; of a longer one, the beginning and the end. */
+/** Return a text of at most `most` letters: of a longer text, the beginning and the end. */
 function withoutMiddle(text, most) {
   const letters = [...text];
   const end = Math.floor((2 * most) / 5);

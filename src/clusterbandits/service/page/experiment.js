@@ -11,7 +11,7 @@ import { follow } from "/page/live.js";
 import { firstDecision, notices } from "/page/notices.js";
 import { stateBadge } from "/page/overview.js";
 
-// What the stream does not carry is fetched again at most this often, in milliseconds.
+// The shortest time between two requests for data that the stream does not contain, in milliseconds.
 const FETCH_EVERY = 2000;
 
 function headline() {
@@ -82,7 +82,7 @@ function controls(name, onState) {
   return { node: h("div", { class: "buttons" }, pause, resume), update };
 }
 
-/** What changes only when someone changes the experiment. */
+/** Return a text that changes only when someone changes the experiment. */
 function configuration(state) {
   const widths = state.groups.map((one) => one.width);
   const retired = state.arms.reduce((n, arm) => n + (arm.retired ? 1 : 0), 0);
@@ -146,7 +146,7 @@ export function experiment(main, name, { me, onStatus, onRefused }) {
       if (made !== null) changes.update(made.changes);
       [fetched, known] = [seq, signature];
     } catch {
-      // The stream notices a lost connection and says so; this is tried again below.
+      // The stream reports lost connections; this request is repeated below.
     } finally {
       setTimeout(() => {
         fetching = false;

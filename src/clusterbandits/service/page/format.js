@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Formats of numbers and times.
 
 const MINUS = "\u2212";
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -22,7 +22,7 @@ export function count(n) {
   return signed((Math.abs(n) < 1e9 ? COUNT : COMPACT).format(n));
 }
 
-/** Return a real number with so many significant digits: 0.1234, 1,234, 1.234×10⁻⁶. */
+/** Return a real number with a given number of significant digits: 0.1234, 1,234, 1.234×10⁻⁶. */
 export function real(x, digits = 4) {
   if (x === null || x === undefined || Number.isNaN(x)) return NONE;
   if (x === 0) return "0";
@@ -34,7 +34,7 @@ export function real(x, digits = 4) {
   return signed(x.toLocaleString("en", style));
 }
 
-/** Return a number that a person declared: 0.1, not 0.100. */
+/** Return a declared number without trailing zeros: 0.1, not 0.100. */
 export function declared(x) {
   return x === null ? NONE : x !== 0 && (Math.abs(x) < 1e-4 || Math.abs(x) >= 1e7) ? real(x, 3) : signed(DECLARED.format(x));
 }
@@ -44,7 +44,7 @@ export function sum(x) {
   return Number.isInteger(x) ? count(x) : real(x);
 }
 
-/** Return an interval with as many decimals as its width deserves: 0.100 to 0.250, or (1.00 to 2.50)×10⁻⁶. */
+/** Return an interval with decimals that suit its width: 0.100 to 0.250, or (1.00 to 2.50)×10⁻⁶. */
 export function interval(low, high) {
   if (low === null || high === null) return NONE;
   const size = Math.max(Math.abs(low), Math.abs(high));
@@ -67,7 +67,7 @@ export function percent(share) {
   return `${(100 * share).toFixed(share === 0 ? 0 : digits)} %`;
 }
 
-/** Return the labels of an axis whose ticks are `step` apart, short and all of one form. */
+/** Return the labels of an axis whose ticks are `step` apart, short and in the same format. */
 export function tickLabels(ticks, step) {
   const largest = Math.max(...ticks.map(Math.abs));
   if (largest < 1e-3 || largest >= 1e7) {
@@ -95,7 +95,7 @@ export function day(seconds) {
   return `${at.getDate()} ${MONTHS[at.getMonth()]}`;
 }
 
-/** Return a moment: the time alone today, else with the date. */
+/** Return a time: only the time of day for today, otherwise with the date. */
 export function moment(seconds) {
   const at = new Date(1000 * seconds);
   const today = new Date();

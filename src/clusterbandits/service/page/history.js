@@ -1,4 +1,4 @@
-// What happened over time: the share of decisions per group, cumulative reward, estimated regret.
+// Charts over time: the share of decisions per group, cumulative reward, estimated regret.
 
 import { h, keyed, put, say, sayName, shown } from "/page/dom.js";
 import { OTHER } from "/page/colours.js";
@@ -21,7 +21,7 @@ function interpolated(at, counts, times) {
   });
 }
 
-/** Return groups as layers from bottom to top, those without a colour of their own as one. */
+/** Return groups as layers from bottom to top; all groups without their own colour form one layer. */
 function layersOf(history, colours) {
   const groups = Object.entries(history.groups);
   const own = groups.filter(([name]) => colours.of(name) !== OTHER);
@@ -35,7 +35,7 @@ function layersOf(history, colours) {
   return layers;
 }
 
-/** Return the shares of the layers in equal spans of time: {times, shares[layer][bin]}, null where nothing was decided. */
+/** Return the shares of the layers in equal spans of time: {times, shares[layer][bin]}, null without decisions. */
 function sharesOverTime(at, layers) {
   const [from, to] = [at[0], at.at(-1)];
   const bins = Math.min(BINS, Math.max(at.length - 1, 1));
@@ -49,7 +49,7 @@ function sharesOverTime(at, layers) {
   return { times, shares };
 }
 
-/** Return the areas of one layer, one per stretch of time without a gap. */
+/** Return the areas of one layer, one per period without a gap. */
 function areasOf(times, below, share, across) {
   const areas = [];
   let points = [];

@@ -6,12 +6,12 @@ const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 // The service sends a ping every 15 seconds.
 const SILENCE = 40_000;
-// A hidden page closes its connection after this time: browsers allow six per server, shared by all tabs.
+// A hidden page closes its connection after this time, because all tabs share six connections per server.
 const UNSEEN = 10_000;
-// These answers do not change by asking again.
+// The statuses after which a retry cannot succeed.
 const FINAL = new Set([401, 403, 404]);
 
-/** Return a function that takes pieces of an event stream and calls `onEvent(name, data)` for every whole event. */
+/** Return a function that receives parts of an event stream and calls `onEvent(name, data)` per complete event. */
 export function eventParser(onEvent) {
   let rest = "";
   let name = "message";
@@ -31,7 +31,7 @@ export function eventParser(onEvent) {
   };
 }
 
-/** Read a stream to its end; give it up after a long silence. */
+/** Read a stream to its end; stop after a long time without data. */
 async function readEvents(response, control, onEvent) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   const parse = eventParser(onEvent);
@@ -43,7 +43,7 @@ async function readEvents(response, control, onEvent) {
   }
 }
 
-/** Connect once: the events, and the JSON as it is now unless an event came sooner. Return when the stream ends. */
+/** Connect once: report the present JSON, unless an event came first, and all events. Return at the stream's end. */
 async function connect(path, livePath, control, onState, onLive) {
   const { signal } = control;
   const response = await request(livePath, { signal });
@@ -61,7 +61,7 @@ async function connect(path, livePath, control, onState, onLive) {
   await Promise.all([readEvents(response, control, onEvent), load()]);
 }
 
-/** Wait; the network coming back, or the end of the view, ends the wait early. */
+/** Wait; stop early when the network is back or the view ends. */
 function pause(milliseconds, signal) {
   return new Promise((resolve) => {
     const end = () => {
@@ -91,7 +91,7 @@ function whenUnseen(stop) {
   };
 }
 
-/** Wait until the page is seen. */
+/** Wait until the page is visible. */
 function seen(signal) {
   return new Promise((resolve) => {
     const look = () => {
@@ -107,8 +107,8 @@ function seen(signal) {
 }
 
 /**
- * Follow `path` until the returned function is called: its JSON now, then the state in every event of `livePath`.
- * `onStatus` receives "connecting", "live" or "lost"; `onRefused` receives errors that do not go away by retrying.
+ * Follow `path` until the returned function is called: its JSON now, then the state in each event of `livePath`.
+ * `onStatus` receives "connecting", "live" or "lost"; `onRefused` receives errors after which a retry cannot succeed.
  */
 export function follow(path, livePath, { onState, onStatus, onRefused }) {
   const ended = new AbortController();

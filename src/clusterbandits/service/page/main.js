@@ -1,4 +1,4 @@
-// The page: who is signed in, and which view the address asks for.
+// The page: sign-in, and the view that the address names.
 
 import { json, Refused, storedKey, storeKey } from "/page/api.js";
 import { h, say } from "/page/dom.js";
@@ -19,7 +19,7 @@ function onStatus(value) {
   status.dataset.state = value;
 }
 
-/** Show one sentence in place of a view. */
+/** Show a message instead of a view. */
 function showProblem(title, text, ...more) {
   onStatus("none");
   main.replaceChildren(h("h1", { tabindex: "-1" }, title), h("p", { role: "alert" }, text), ...more);
@@ -59,7 +59,7 @@ function signOut() {
   signIn("");
 }
 
-/** Remember who the service says we are, and show it. */
+/** Store and show the name of the key, then show the view. */
 function enter(answer) {
   me = answer;
   const out = h("button", { type: "button", class: "link", onclick: signOut }, "Sign out");
@@ -67,7 +67,7 @@ function enter(answer) {
   route();
 }
 
-/** Show the box for an API key. */
+/** Show the form for an API key. */
 function signIn(reason) {
   leave();
   [me, leave] = [null, () => {}];
@@ -81,7 +81,7 @@ function signIn(reason) {
     const key = input.value.trim();
     button.disabled = true;
     try {
-      // A header cannot carry other characters, so no key has them.
+      // Headers cannot contain other characters, so keys do not either.
       if (!/^[\x21-\x7e]+$/.test(key)) throw new Refused(401, "");
       const answer = await json("/v1/me", { key });
       storeKey(key);

@@ -1,4 +1,4 @@
-// What needs attention: width alarms, and an experiment that makes no decisions.
+// Notices: width alarms, and a paused or archived experiment.
 
 import { h, keyed, put, say, shown } from "/page/dom.js";
 
@@ -58,7 +58,7 @@ export function notices(path, insecure) {
   return { node, update };
 }
 
-/** Return how to make the first decision, shown until there is one. */
+/** Return the instructions for the first decision, shown until there is one. */
 export function firstDecision(path, insecure) {
   const node = h(
     "section",

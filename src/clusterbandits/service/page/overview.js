@@ -66,7 +66,7 @@ export function overview(main, { me, onStatus, onRefused }) {
     h("h2", {}, "No experiments yet"),
     h("p", {}, "Create one with two groups of two arms:"),
     command(curl("POST", "/v1/experiments", EXAMPLE, me.insecure)),
-    h("p", { class: "soft" }, "It appears here as soon as it exists."),
+    h("p", { class: "soft" }, "It appears here within a second."),
   );
   const box = h("input", { type: "checkbox", id: "archived", onchange: () => loadArchived() });
   const choice = h("p", { class: "choice" }, box, h("label", { for: "archived" }, "Show archived experiments"));

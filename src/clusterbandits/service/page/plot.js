@@ -1,4 +1,4 @@
-// A plot over time: axes and labels in HTML, curves and areas in an SVG that stretches to any width.
+// A plot over time: axes and labels in HTML, curves and areas in an SVG that scales to any width.
 
 import { h, put, s, say } from "/page/dom.js";
 import { clock, day, moment, tickLabels } from "/page/format.js";
@@ -35,7 +35,7 @@ export function areaPath(points) {
   return points.length ? `M${[...top, ...bottom].join("L")}Z` : "";
 }
 
-/** Return [at, value] at most so many, evenly spaced, the last one included. */
+/** Return at most `most` evenly spaced indices, the last one included. */
 export function thinned(length, most) {
   if (length <= most) return Array.from({ length }, (_, i) => i);
   return Array.from({ length: most }, (_, i) => Math.round((i * (length - 1)) / (most - 1)));
@@ -116,7 +116,7 @@ export function plot(title, hint = "") {
   return { node, draw };
 }
 
-/** Return a table of data that stands behind plots; rows are made only while it is open. */
+/** Return a table of the data in plots; rows are created only while it is open. */
 export function dataTable(caption) {
   const head = h("tr");
   const body = h("tbody");

@@ -1,6 +1,6 @@
-// Axes: which values an axis covers, its ticks, and where a declared width is drawn.
+// Axes: their ranges and ticks, and the position of a declared width.
 
-/** Return a round step (1, 2 or 5 times a power of ten) that divides a span into at most so many parts. */
+/** Return a round step (1, 2 or 5 times a power of ten) that divides a span into at most `most` parts. */
 function niceStep(span, most) {
   const raw = span / most;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -16,27 +16,27 @@ export function niceTicks(low, high, most) {
   return { ticks, step };
 }
 
-/** Return an axis {low, high, ticks, step, place(x) in 0..1} over a span, rounded outwards by a little room. */
-export function axis(low, high, most, room = 0.04) {
+/** Return an axis {low, high, ticks, step, place(x) in 0..1} over a span with a margin. */
+export function axis(low, high, most, margin = 0.04) {
   let [from, to] = [low, high];
   if (!(to - from > 1e-12 * Math.max(Math.abs(from), Math.abs(to)))) {
     const size = Math.abs(from) || 1;
     [from, to] = [from - size / 2, to + size / 2];
   }
-  const extra = room * (to - from);
+  const extra = margin * (to - from);
   [from, to] = [from - extra, to + extra];
   return { low: from, high: to, ...niceTicks(from, to, most), place: (x) => (x - from) / (to - from) };
 }
 
-/** Return the old axis while the span still fits and fills most of it, else a new one: axes that hardly move. */
+/** Return the old axis while the span fits and fills most of it, else a new one, so that axes seldom change. */
 export function steadyAxis(old, low, high, most) {
   if (old && low >= old.low && high <= old.high && high - low > 0.6 * (old.high - old.low)) return old;
   return axis(low, high, most);
 }
 
 /**
- * Return the [low, high] that the axis of an arms chart should cover: all means, and the intervals as far as they do
- * not dwarf the means. An arm with one reward must not squeeze all others into one spot.
+ * Return the range [low, high] of the axis of an arms chart: all means, and the intervals up to a limit, so that the
+ * wide interval of an arm with one reward does not compress all others.
  */
 export function armSpan(arms) {
   const known = arms.filter((arm) => arm.mean !== null);
@@ -55,14 +55,14 @@ export function armSpan(arms) {
   for (const arm of known) cover(arm.mean);
   cover(ordered[0][1].low, ordered[0][1].high);
   const [inner, outer] = [low, high];
-  const room = 2 * (outer - inner);
+  const margin = 2 * (outer - inner);
   for (const [, arm] of ordered.slice(0, Math.ceil(0.9 * ordered.length))) cover(arm.low, arm.high);
-  return room > 0 ? [Math.max(low, inner - room), Math.min(high, outer + room)] : [low, high];
+  return margin > 0 ? [Math.max(low, inner - margin), Math.min(high, outer + margin)] : [low, high];
 }
 
 /**
- * Return where a band of the declared width lies: around the middle of the means, moved as little as needed to miss
- * the intervals least (the sum of the distances between band and intervals is smallest). Null if nothing is known.
+ * Return the band of the declared width: centred at the middle of the means, then moved as little as possible to
+ * minimise the sum of the distances between band and intervals. Null without a width or rewards.
  */
 export function bandOf(width, arms) {
   const known = arms.filter((arm) => arm.mean !== null);

@@ -1,4 +1,4 @@
-// One row of the arms chart as SVG: places are percentages, so that a strip fits any width without being drawn again.
+// One row of the arms chart as SVG: positions are percentages, so that a strip scales without redrawing.
 
 import { put, s } from "/page/dom.js";
 
@@ -59,7 +59,7 @@ export function armStrip() {
   return { node, update };
 }
 
-/** Return the strip of a group: one short line per arm at its mean. One path, so that thousands of arms are cheap. */
+/** Return the strip of a group: one short line per arm at its mean, in one path, so that many arms are fast. */
 export function groupStrip() {
   const back = background();
   const marks = s("path", { class: "rug", "vector-effect": "non-scaling-stroke" });
