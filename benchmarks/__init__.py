@@ -1,1 +1,1 @@
-"""The measured claims of the project."""
+"""Benchmarks: the measured claims of the project."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME …]``: measure, print, keep in results.json."""
+"""``python -m benchmarks [NAME …]``: run benchmarks, print the results, and store them in results.json."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = (
 
 
 def main(chosen: list[str]) -> int:
-    """Run the benchmarks of these names, all by default; end with 1 if a promise is broken."""
+    """Run the named benchmarks, by default all; return 1 if a limit is exceeded."""
     unknown = [name for name in chosen if name not in NAMES]
     if unknown:
         print(

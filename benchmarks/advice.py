@@ -1,6 +1,6 @@
-"""Whether advice is good: on histories of known truths, what it recommends is played beside all others.
+"""The quality of advice: recommended policies and all others, simulated in environments with known means.
 
-Truths are of five kinds, of which ``advise`` models only the first as they are.
+Environments are of five kinds, of which ``advise`` models only the first one exactly.
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _HISTORIES, _HORIZON, _WORLDS, _RUNS = 200, 20_000, 20, 8
-#: The most that following advice may cost over the best single policy, and that predictions may be off.
+#: The limit, in percent, of the additional regret over the best single policy, and of the error of
+#: predictions.
 _LIMIT = 15.0
 
 
 def _alike(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
-    """Arms spread around their groups, as on a scale of log-odds."""
+    """Return means that are distributed around their groups on the scale of log-odds."""
     return [1 / (1 + np.exp(-rng.normal(-1, 0.7) - rng.normal(0, 0.2, size))) for size in sizes]
 
 
 def _unrelated(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
-    """Arms anywhere, whatever their group."""
+    """Return means that do not depend on groups."""
     return [rng.uniform(0.05, 0.6, size) for size in sizes]
 
 
 def _rare(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
-    """Click rates of a few in a thousand."""
+    """Return click rates of a few per thousand."""
     return [np.exp(rng.uniform(math.log(0.002), math.log(0.03)) + rng.normal(0, 0.3, size)) for size in sizes]
 
 
 def _misplaced(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
-    """Arms close to their groups, but the best arm in the poorest of them."""
+    """Return means close to those of their groups, with the best arm in the group with the lowest mean."""
     means = [np.clip(rng.uniform(0.2, 0.5) + rng.normal(0, 0.02, size), 0.01, 0.99) for size in sizes]
     poorest = min(means, key=lambda part: float(part.mean()))
     poorest[0] = max(float(part.max()) for part in means) + 0.05
@@ -54,7 +55,7 @@ def _misplaced(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
 
 
 def _split(rng: np.random.Generator, sizes: list[int]) -> list[Floats]:
-    """One group far above the others, with arms that hardly differ."""
+    """Return one group far above the others, with small differences between its arms."""
     return [
         (0.6 if place == 0 else rng.uniform(0.2, 0.4)) + rng.uniform(-0.03, 0.03, size)
         for place, size in enumerate(sizes)
@@ -72,7 +73,7 @@ KINDS: dict[str, Callable[[np.random.Generator, list[int]], list[Floats]]] = {
 
 @dataclass(frozen=True)
 class Followed:
-    """What came of following advice on histories: regret and its prediction, ``[policy, history]``."""
+    """The results of following advice on histories: regret and its prediction, ``[policy, history]``."""
 
     kinds: list[str]
     recommended: list[str]
@@ -80,18 +81,18 @@ class Followed:
     predicted: Floats
 
     def of(self, regret: Floats, policy: str | None) -> Floats:
-        """Return the regret of a policy on every history; by default of the one that is recommended there."""
+        """Return the regret of a policy for each history; by default, of the recommended policy."""
         names = self.recommended if policy is None else [policy] * len(self.kinds)
         return np.array([regret[TRIED.index(name), k] for k, name in enumerate(names)])
 
     def excess(self, kind: str | None = None) -> float:
-        """Return how much more regret advice has than the best single policy, in percent."""
+        """Return the additional regret of advice over that of the best single policy, in percent."""
         chosen = self._chosen(kind)
         best = self.regret[:, chosen].mean(axis=1).min()
         return float(100 * (self.of(self.regret, None)[chosen].mean() / best - 1))
 
     def bias(self, policy: str | None = None, kind: str | None = None) -> Difference:
-        """Return how much more regret was predicted than came, in percent of what came, with its error."""
+        """Return the excess of predicted over actual regret, in percent of the latter, with its error."""
         chosen = self._chosen(kind)
         came = self.of(self.regret, policy)[chosen]
         apart = difference(self.of(self.predicted, policy)[chosen] - came)
@@ -102,7 +103,7 @@ class Followed:
 
 
 def follow_advice(histories: int, horizon: int, worlds: int, runs: int, seed: int) -> Followed:
-    """Ask for advice on histories of all kinds in turn, and play all candidates at the truth after them."""
+    """Get advice on histories of all kinds, and simulate all candidates with the true means afterwards."""
     kinds = [list(KINDS)[k % len(KINDS)] for k in range(histories)]
     recommended, regret, predicted = [], *np.empty((2, len(TRIED), histories))
     for k, kind in enumerate(kinds):
@@ -118,7 +119,7 @@ def follow_advice(histories: int, horizon: int, worlds: int, runs: int, seed: in
 
 
 def _drawn(kind: str, rng: np.random.Generator) -> tuple[Instance, History]:
-    """Return a truth of a kind, and a history of it."""
+    """Return an environment of a kind, and a history of it."""
     sizes = rng.integers(2, 7, size=rng.integers(3, 6)).tolist()
     truth = Instance([part.tolist() for part in KINDS[kind](rng, sizes)])
     return truth, tried_arms(truth, rng)
@@ -166,7 +167,7 @@ def measure() -> list[Measurement]:
 
 
 def _predicted(claim: str, bias: Difference) -> list[Measurement]:
-    """Return a bias and its size, which is promised."""
+    """Return a bias, and its absolute value with the limit."""
     return [_percent(claim, bias), Measurement(f"{claim}, either way", abs(bias.value), "%", limit=_LIMIT)]
 
 

@@ -1,4 +1,4 @@
-"""How long advice takes on 200 arms with the usual settings, on all cores."""
+"""The time of advice for 200 arms with default settings, on all cores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GROUPS, _SIZE = 20, 10
 
 
 def measure() -> list[Measurement]:
-    """Time advice on a history of 20 to 500 trials per arm, compiled beforehand."""
+    """Measure the time of advice on a history of 20 to 500 trials per arm, after compilation."""
     means = KINDS["alike"](np.random.default_rng(15), [_SIZE] * _GROUPS)
     history = tried_arms(Instance([part.tolist() for part in means]), np.random.default_rng(16))
     advise(history, horizon=100, worlds=2)

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.against COMMIT NAME …``: this tree and a commit, measured in turn in one run."""
+"""``python -m benchmarks.against COMMIT NAME …``: compare this tree with a commit, measured alternately."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ print(json.dumps({one.claim: [one.value, one.unit] for one in found}))
 
 
 def main(commit: str, names: list[str]) -> None:
-    """Print what the tree and the commit take, each at its best of several rounds."""
+    """Print the times of the tree and the commit, each the best of several rounds."""
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder) / "tree"
         _git("worktree", "add", "--detach", str(other), commit)
@@ -41,7 +41,7 @@ def _compared(name: str, commit: str, other: Path) -> Table:
     rows = []
     for claim, (now, unit) in best[_ROOT].items():
         before, before_unit = best[other].get(claim, (0.0, ""))
-        # Shares and ratios of one tree say nothing about the other.
+        # Shares and ratios of the two trees are not comparable.
         if unit == before_unit and unit in {"s", "ms", "µs", "ns", "MB"} and before > 0:
             rows.append((f"{claim}, {unit}", before, now, now / before))
     title = f"{name}: best of {_ROUNDS} rounds, this tree against {commit}"

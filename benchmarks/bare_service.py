@@ -1,4 +1,4 @@
-"""A service of the same framework that does nothing: what the rates of the real one are measured against."""
+"""A service of the same framework that does nothing, as the baseline for rates."""
 
 from __future__ import annotations
 

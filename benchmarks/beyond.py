@@ -1,4 +1,4 @@
-"""How long people wait for the paper's instances at 10¹⁰ rounds."""
+"""The time of the paper's instances at 10¹⁰ rounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.measure import Measurement
 
 
 def measure() -> list[Measurement]:
-    """Measure ``--beyond`` in the folder of a finished paper, whose own policies alone are compiled."""
+    """Measure ``--beyond`` in the folder of a finished paper, with only the paper's policies compiled."""
     with tempfile.TemporaryDirectory() as folder:
         cache, report = Path(folder) / "cache", Path(folder) / "report"
         run_command("paper", "--out", str(report), cache=cache)

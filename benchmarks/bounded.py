@@ -1,4 +1,4 @@
-"""What it costs to know only the bounds of rewards: regret against policies that know their distribution."""
+"""The regret of policies that know only the bounds of rewards, and of policies with a closer family."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from benchmarks.measure import Measurement
 
 _HIGH, _HORIZON, _RUNS = 50.0, 100_000, 64
 _BOUNDED = f"bounded:low=0,high={_HIGH:g}"
-#: Points that stand for a continuous distribution, evenly by probability.
+#: The quantile levels that approximate a continuous distribution.
 _POINTS = (np.arange(2000) + 0.5) / 2000
 
 
 class Case(NamedTuple):
-    """An instance, and the family that comes closest to its rewards."""
+    """An instance, and the family closest to its rewards."""
 
     name: str
     arms: list[cb.Distribution]
@@ -26,7 +26,7 @@ class Case(NamedTuple):
 
 
 def measure() -> list[Measurement]:
-    """Measure the mean regret of KL-UCB and Thompson sampling with either family, and the ratio."""
+    """Measure the mean regret of KL-UCB and Thompson sampling with both families, and the ratio."""
     return [one for case in cases() for one in _measured(case)]
 
 
@@ -37,7 +37,7 @@ def cases() -> list[Case]:
     visitors: list[cb.Distribution] = [
         cb.Mixture([sale, none], weights=[share, 1.0 - share]) for share in (0.03, 0.04, 0.05, 0.06, 0.08)
     ]
-    # The standard deviation of the best arm, which a Gaussian policy would have to be told.
+    # The standard deviation of the best arm, which a Gaussian policy would have to be given.
     spread = math.sqrt(0.08 * float((amounts**2).mean()) - visitors[-1].mean ** 2)
     orders: list[cb.Distribution] = [
         cb.Empirical(np.minimum(stats.expon(scale=scale).ppf(_POINTS), _HIGH)) for scale in (4, 5, 6, 7, 8)

@@ -1,4 +1,4 @@
-"""Regret bounds for many arms: time, growth, and the two ways a researcher would compute them otherwise."""
+"""Regret bounds for many arms: time, growth, and comparison with plain Python and linear programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _kl(x: float, y: float) -> float:
 
 
 def _evidence(instance: Instance, clusters: Clusters) -> list[tuple[list[float], list[float], list[float]]]:
-    """Return a, b and α of every suboptimal cluster, from the textbook formulas."""
+    """Return a, b and α of each suboptimal cluster, from the textbook formulas."""
     best = instance.best_mean
     found = []
     for members, width in zip(clusters.partition.members, clusters.widths, strict=True):

@@ -24,7 +24,7 @@ ROUNDS = 20_000
 _RUNS = 100
 #: The logits of the groups' click rates, and the standard deviation of arms within a group.
 _CENTRES, _SPREAD = np.array([-4.0, -3.6, -3.2, -2.8]), 0.3
-#: The names of what is compared.
+#: The names of the compared policies.
 KNOWN, ALONE, THOMPSON = "kindred, groups known", "kindred, new arms alone", "thompson"
 
 
@@ -35,7 +35,7 @@ def _rates(rng: Generator, groups: Any) -> Floats:
 
 
 def _regret(policy: Policy, rates: Floats, rounds: int, seed: int) -> float:
-    """Ask and tell for some rounds; return the regret."""
+    """Run a policy with ``ask`` and ``tell``; return the regret."""
     uniform = np.random.default_rng(seed).random(rounds).tolist()
     chances, lost = rates.tolist(), 0.0
     best = max(chances)

@@ -1,4 +1,4 @@
-"""Time and memory of a command in a process of its own."""
+"""The time and memory of a command in a separate process."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Run(NamedTuple):
-    """Seconds, and the most memory in MB."""
+    """Seconds, and the peak memory in MB."""
 
     seconds: float
     memory: float
 
 
 def run_command(*arguments: str, cache: Path | None = None) -> Run:
-    """Run ``clusterbandits`` with these arguments; with ``cache``, compiled kernels are kept there."""
+    """Run ``clusterbandits`` with arguments; ``cache`` is the folder for compiled kernels."""
     command = [sys.executable, "-m", "clusterbandits", *arguments]
     environment = os.environ | ({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})
     start = time.perf_counter()

@@ -1,7 +1,7 @@
-"""The default policy on drawn instances, and beside others on the bundled tables.
+"""The default policy on random instances, and compared with others on the bundled tables.
 
-Instances are drawn from six priors of means. Constants of the default were chosen with a look at other
-instances of ``misplaced``, and at no other prior. All policies start without data and know the true spans.
+Instances are drawn from six priors of means. The constants of the default were chosen on other instances of
+``misplaced``, and on no other prior. All policies start without data and know the true spans.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _HORIZON, _SEED = 10**5, 2615
-#: Instances, and runs of each: with all candidates, and with Thompson sampling alone.
+#: The numbers of instances and of runs per instance: for all candidates, and for Thompson sampling only.
 _ALL, _PAIR = (12, 4), (40, 8)
-#: The most regret that the default may have, over that of Thompson sampling.
+#: The limit of the regret of the default relative to that of Thompson sampling.
 _LIMIT = 1.2
 _SCATTERED = "scattered"
 _KINDS = (*KINDS, _SCATTERED)
 _FAMILIES = ("gaussian:sigma=0.5", "poisson", "exponential")
-#: Policies that the default is compared with one by one, on so many runs of a table.
+#: The policies that the default is compared with, and the number of runs per table.
 USUAL = ("thompson", "kl-ucb", "clus-ucb")
 _TABLE_RUNS = {"admissions": 400, "flights-by-origin": 100, "flights-by-destination": 40}
 
@@ -60,7 +60,7 @@ def _instances(kind: str, family: str, count: int) -> Iterator[Instance]:
 
 
 def _regrets(kind: str, family: str, policies: Sequence[str], size: tuple[int, int]) -> dict[str, Floats]:
-    """Return the mean regret of every policy on each of the instances of a kind."""
+    """Return the mean regret of each policy on each instance of a kind."""
     instances, runs = size
     found = []
     for number, instance in enumerate(_instances(kind, family, instances)):
@@ -100,14 +100,14 @@ def _beside_the_best() -> list[Measurement]:
 
 
 def pairs() -> list[tuple[str, str, str]]:
-    """Return the claims on the default beside Thompson sampling, each with its kind and its family."""
+    """Return the claims on the default and Thompson sampling, each with its kind and family."""
     drawn = [(kind, "bernoulli") for kind in _KINDS]
     drawn += [(kind, family) for family in _FAMILIES for kind in ("alike", "misplaced")]
     return [(f"{kind}, {family}: {DEFAULT} over thompson", kind, family) for kind, family in drawn]
 
 
 def _beside_thompson() -> list[Measurement]:
-    """Compare the default with Thompson sampling, on rewards of all kinds."""
+    """Compare the default with Thompson sampling on rewards of all kinds."""
     found = []
     for claim, kind, family in pairs():
         regrets = _regrets(kind, family, (DEFAULT, "thompson"), _PAIR)
@@ -116,7 +116,7 @@ def _beside_thompson() -> list[Measurement]:
 
 
 def _on_tables() -> list[Measurement]:
-    """Compare the default with usual policies on every bundled table."""
+    """Compare the default with common policies on each bundled table."""
     found = []
     for table in TABLES:
         result = _simulate(table_instance(table), (DEFAULT, *USUAL), _TABLE_RUNS[table], seed=15)
@@ -134,5 +134,5 @@ def _on_tables() -> list[Measurement]:
 
 
 def measure() -> list[Measurement]:
-    """Measure all of it."""
+    """Run all comparisons."""
     return [*_on_tables(), *_beside_the_best(), *_beside_thompson()]

@@ -1,4 +1,4 @@
-"""Cost of a divergence and of a confidence root, one by one as kernels call them."""
+"""The time of a divergence and of a confidence root, called one by one as in kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _plain_bernoulli(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[
 
 
 def _bisected(x: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Find Bernoulli upper roots to 4 decimals by binary search, as the paper did."""
+    """Return Bernoulli upper roots to 4 decimals by binary search, as in the paper's code."""
     low, high = x.copy(), np.ones_like(x)
     for _ in range(14):
         middle = (low + high) / 2
@@ -33,7 +33,7 @@ def _bisected(x: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.
 
 
 def measure() -> list[Measurement]:
-    """Measure nanoseconds an element, beside NumPy formulas."""
+    """Measure nanoseconds per element, compared with NumPy formulas."""
     rng = np.random.default_rng(1)
     x, y = rng.uniform(0.01, 0.99, (2, _COUNT))
     level = 10.0 ** rng.uniform(-5, 0.5, _COUNT)

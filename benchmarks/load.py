@@ -1,4 +1,4 @@
-"""A load generator: keep-alive connections that send decisions and their rewards, and time every answer."""
+"""A load generator: keep-alive connections that request decisions, send rewards, and time all answers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Connection(asyncio.Protocol):
         self._answer: asyncio.Future[bytes] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where to write."""
+        """Store the transport."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Collect an answer; it is complete when it has as many bytes as it said."""
+        """Collect an answer until it has as many bytes as its header declares."""
         self._buffer += data
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0 or self._answer is None:
@@ -39,7 +39,7 @@ class Connection(asyncio.Protocol):
             self._answer.set_result(body)
 
     def post(self, path: str, body: bytes, header: bytes) -> asyncio.Future[bytes]:
-        """Send a request; the future is its answer."""
+        """Send a request; return a future for its answer."""
         self._answer = asyncio.get_running_loop().create_future()
         head = b"POST %b HTTP/1.1\r\nHost: 127.0.0.1\r\n%bContent-Type: application/json\r\n"
         text = head + b"Content-Length: %d\r\n\r\n%b"
@@ -50,7 +50,7 @@ class Connection(asyncio.Protocol):
 async def _pairs(
     number: int, port: int, header: bytes, until: float, every: float, spent: list[float]
 ) -> None:
-    """Send pairs of a decision and its reward until the time is up, at most one every so many seconds."""
+    """Send pairs of a decision and its reward until a time, at most one per ``every`` seconds."""
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(Connection, "127.0.0.1", port)
     chance = random.Random(number)
@@ -86,7 +86,7 @@ async def _load(port: int, header: bytes, connections: int, seconds: float, rate
 
 
 def main() -> None:
-    """Run ``port key connections seconds rate``, rate 0 for as fast as it goes; print JSON."""
+    """Run with arguments ``port key connections seconds rate``, rate 0 for no limit; print JSON."""
     port, key, connections, seconds, rate = sys.argv[1:]
     header = f"Authorization: Bearer {key}\r\n".encode() if key != "-" else b""
     found = uvloop.run(_load(int(port), header, int(connections), float(seconds), float(rate)))

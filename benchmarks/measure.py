@@ -1,4 +1,4 @@
-"""How a claim is measured and kept: best of repeated calls, ratios within one run, one JSON file."""
+"""Measurement and storage of claims: best of repeated calls, ratios within one run, one JSON file."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _PACKAGES = ("numpy", "numba", "scipy", "typer", "river", "mabwiser")
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measured number, and what the project promises of it, if anything."""
+    """One measured number, and its limit if there is one."""
 
     claim: str
     value: float
     unit: str
-    #: The most it may be, or the least where ``at_least``; None where nothing is promised.
+    #: The upper limit, or the lower limit if ``at_least``; None for no limit.
     limit: float | None = None
     at_least: bool = False
 
     @property
     def verdict(self) -> str:
-        """Whether the promise is kept."""
+        """Whether the limit is met."""
         if self.limit is None:
             return ""
         kept = self.value >= self.limit if self.at_least else self.value <= self.limit
@@ -42,7 +42,7 @@ class Measurement:
 
 
 def seconds(call: Callable[[], object], repeats: int = 7) -> float:
-    """Return the best time of a call after a warm-up, over a second and ``repeats`` calls at least."""
+    """Return the best time of a call after a warm-up, over at least a second and ``repeats`` calls."""
     call()
     taken: list[float] = []
     while len(taken) < repeats or sum(taken) < 1.0:
@@ -63,7 +63,7 @@ def table(name: str, found: Sequence[Measurement]) -> Table:
 
 
 def _installed(name: str) -> str | None:
-    """Return the version of a package, None without it: only some benchmarks need all of them."""
+    """Return the version of a package, or None without it, since only some benchmarks need it."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -71,7 +71,7 @@ def _installed(name: str) -> str | None:
 
 
 def keep(found: dict[str, list[Measurement]]) -> None:
-    """Write the measurements, leaving those of benchmarks that did not run as they were."""
+    """Store the measurements; keep those of benchmarks that did not run."""
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     machine = {
         "cores": os.cpu_count(),

@@ -1,6 +1,7 @@
-"""Ask and tell, beside two libraries; what outstanding rewards, sets of arms and threads cost.
+"""``ask`` and ``tell`` compared with two libraries; the cost of outstanding rewards, subsets and threads.
 
-The UCB policies of those libraries compute far simpler indices; their Thompson sampling draws as ours does.
+The UCB policies of those libraries compute much simpler indices; their Thompson sampling draws as this one
+does.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MEANS = [0.41, 0.42, 0.43, 0.43, 0.44, 0.45]
-#: Many arms in clusters, the pulls each was told of, and how many rewards are outstanding.
-_CLUSTERS, _SIZE, _TOLD, _OUTSTANDING = 30, 20, 100, 1_000
+#: The numbers of clusters, of arms per cluster, of rewards per arm, and of outstanding rewards.
+_CLUSTERS, _SIZE, _REWARDS, _OUTSTANDING = 30, 20, 100, 1_000
 #: Policies whose choices take milliseconds are measured in fewer rounds.
-_DEAR, _ROUNDS, _DEAR_ROUNDS, _STRETCHES = {"clus-ts", "ckl-ucb"}, 100, 12, 6
+_SLOW, _ROUNDS, _SLOW_ROUNDS, _STRETCHES = {"clus-ts", "ckl-ucb"}, 100, 12, 6
 
 
 def _microseconds(step: Callable[[float], None], rounds: int) -> float:
-    """Return the best time of a round out of five stretches."""
+    """Return the best time per round of five series."""
     uniform = np.random.default_rng(1).random(rounds).tolist()
     best = []
     for part in range(5):
@@ -84,7 +85,7 @@ def _mabwiser(learning_policy: Any) -> float:
 
 
 def _locks() -> float:
-    """Return the microseconds that a round spends on its two locks."""
+    """Return the microseconds per round for its two locks."""
     lock = threading.RLock()
 
     def step(_: float) -> None:
@@ -103,18 +104,18 @@ def _many_arms() -> list[float]:
     return [float(mean) for mean in centres + rng.uniform(-0.1, 0.1, centres.size)]
 
 
-def _told(name: str, means: list[float], arms: int) -> Policy:
-    """Return a policy for many arms that knows of rewards of the first ones."""
+def _after_rewards(name: str, means: list[float], arms: int) -> Policy:
+    """Return a policy for many arms with rewards of the first ones."""
     horizon: dict[str, Any] = {"horizon": 10**6} if POLICIES[name].needs_horizon else {}
     learner = policy(name, Clusters([_SIZE] * _CLUSTERS, widths=0.2), **horizon)
-    totals = np.random.default_rng(2).binomial(_TOLD, means)
+    totals = np.random.default_rng(2).binomial(_REWARDS, means)
     for arm in range(arms):
-        learner.tell(arm, float(totals[arm]), pulls=_TOLD)
+        learner.tell(arm, float(totals[arm]), pulls=_REWARDS)
     return learner
 
 
 def _with_none_outstanding(learner: Policy) -> Policy:
-    """Return a policy with the same statistics: what is awaited has paid the mean of its arm."""
+    """Return a policy with the same statistics and the arm's mean for each outstanding reward."""
     other = Policy.from_json(learner.to_json())
     pulls, totals = other.pulls, other.totals
     mean = sum(totals.values()) / sum(pulls.values())
@@ -124,7 +125,7 @@ def _with_none_outstanding(learner: Policy) -> Policy:
 
 
 def _mean_ask(learner: Policy, then: Callable[[Any], None], rounds: int) -> float:
-    """Return the mean time of ``ask``, but for the slowest 2 %: other processes interrupt some."""
+    """Return the mean time of ``ask`` without the slowest 2 %, which other processes interrupt."""
     taken = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -135,16 +136,16 @@ def _mean_ask(learner: Policy, then: Callable[[Any], None], rounds: int) -> floa
 
 
 def _ratio(name: str, pairs: list[tuple[Policy, Callable[[Any], None]]]) -> float:
-    """Return the time of ``ask`` of the first policy over that of the second: both the best of stretches."""
-    rounds, best = _DEAR_ROUNDS if name in _DEAR else _ROUNDS, [np.inf, np.inf]
+    """Return the ratio of the times of ``ask`` of two policies, each the best of several series."""
+    rounds, best = _SLOW_ROUNDS if name in _SLOW else _ROUNDS, [np.inf, np.inf]
     for place, (learner, then) in itertools.chain.from_iterable([enumerate(pairs)] * _STRETCHES):
         best[place] = min(best[place], _mean_ask(learner, then, rounds))
     return best[0] / best[1]
 
 
 def _late_rewards(name: str, means: list[float]) -> float:
-    """Ask and tell in turn: what was asked for first, or what was asked for just now."""
-    late, rng = _told(name, means, len(means)), np.random.default_rng(3)
+    """Ask and tell alternately: the reward of the oldest or of the newest choice."""
+    late, rng = _after_rewards(name, means, len(means)), np.random.default_rng(3)
     waiting = late.ask(_OUTSTANDING)
     soon = _with_none_outstanding(late)
 
@@ -157,17 +158,17 @@ def _late_rewards(name: str, means: list[float]) -> float:
 
 
 def _cancelled(name: str, means: list[float]) -> float:
-    """Ask and cancel in turn, with and without other rewards outstanding."""
-    late = _told(name, means, len(means))
+    """Ask and cancel alternately, with and without other outstanding rewards."""
+    late = _after_rewards(name, means, len(means))
     late.ask(_OUTSTANDING)
     soon = _with_none_outstanding(late)
     return _ratio(name, [(one, one.cancel) for one in (late, soon)])
 
 
 def _unknown_arms(name: str, means: list[float]) -> float:
-    """Ask and cancel while rewards of other arms arrive; half of the arms have none and wait for some."""
+    """Ask and cancel while rewards of other arms arrive; half of the arms have only outstanding rewards."""
     half, rng = len(means) // 2, np.random.default_rng(4)
-    late = _told(name, means, half)
+    late = _after_rewards(name, means, half)
     for arm in range(half, len(means)):
         late.expect(arm, _OUTSTANDING // half)
     soon = _with_none_outstanding(late)
@@ -184,7 +185,7 @@ def _unknown_arms(name: str, means: list[float]) -> float:
 
 
 def _outstanding() -> list[Measurement]:
-    """Measure what 1,000 outstanding rewards cost every policy, in the dearest of three situations."""
+    """Measure the cost of 1,000 outstanding rewards for each policy, in the slowest of three situations."""
     means, found = _many_arms(), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -196,10 +197,10 @@ def _outstanding() -> list[Measurement]:
 
 
 def _sets_of_arms() -> list[Measurement]:
-    """Measure an ask among 300 of 600 arms that were not asked for together before, and again."""
+    """Measure ``ask`` for a new subset of 300 of 600 arms, and for a repeated one."""
     means, rng, found = _many_arms(), np.random.default_rng(5), []
     for name in ("kindred", "thompson", "kl-ucb", "clus-ucb", "imed-clus", "tlp-mean", "hier-ts"):
-        learner = _told(name, means, len(means))
+        learner = _after_rewards(name, means, len(means))
         sets = [rng.choice(len(means), len(means) // 2, replace=False).tolist() for _ in range(12)]
         learner.ask(available=sets[0])
         taken = []
@@ -215,7 +216,7 @@ def _sets_of_arms() -> list[Measurement]:
 
 
 def _shared(threads: int, rounds: int) -> int:
-    """Return how many rewards a policy knows of that threads told it."""
+    """Return the number of rewards in a policy that several threads update."""
     learner = policy("kl-ucb", Clusters([3, 3], widths=[0.03, 0.04]))
 
     def work() -> None:
@@ -231,7 +232,7 @@ def _shared(threads: int, rounds: int) -> int:
 
 
 def _drawing() -> list[Measurement]:
-    """Measure policies that draw, beside Thompson sampling of the two libraries."""
+    """Measure random policies, compared with Thompson sampling of the two libraries."""
     clusters, means = _flights()
     river = _river(bandit.ThompsonSampling(reward_obj=proba.Beta(1, 1), seed=1))
     mabwiser = _mabwiser(LearningPolicy.ThompsonSampling())
@@ -256,7 +257,7 @@ def _drawing() -> list[Measurement]:
 
 
 def measure() -> list[Measurement]:
-    """Measure a round of ask and tell on 6 arms, and of policies that draw also on 183."""
+    """Measure a round of ``ask`` and ``tell`` on 6 arms, and for random policies also on 183 arms."""
     river, mabwiser = _river(bandit.UCB(delta=1.0, seed=1)), _mabwiser(LearningPolicy.UCB1(alpha=1.0))
     found = [
         Measurement("river's UCB, a round", river, "µs"),

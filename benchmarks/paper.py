@@ -1,4 +1,4 @@
-"""How long people wait for the paper, and how much memory it takes: fresh, warm, and stored."""
+"""The time and memory of the reproduction of the paper: compiled first, cached, and from stored runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.measure import Measurement
 
 
 def measure() -> list[Measurement]:
-    """Measure the whole paper: 48 runs of 10⁶ rounds, all figures."""
+    """Measure the whole reproduction: 48 runs of 10⁶ rounds, all figures."""
     with tempfile.TemporaryDirectory() as folder:
         cache, place = Path(folder) / "cache", Path(folder)
         cold = run_command("paper", "--out", str(place / "cold"), cache=cache)

@@ -1,4 +1,4 @@
-"""The honest baseline: a compiled loop that solves for every index in every round, with the same solver."""
+"""The baseline: a compiled loop that solves for all indices in every round, with the same solver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @kernel
 def play_plainly(state: IndexState, rewards: Rewards, horizon: int) -> None:
-    """Play KL-UCB or Clus-UCB without holding, bounds, or anything remembered between rounds."""
+    """Simulate KL-UCB or Clus-UCB without holds, bounds, or cached values."""
     arms = state.pulls.size
     for n in range(1, horizon + 1):
         arm = n - 1
@@ -38,7 +38,7 @@ def play_plainly(state: IndexState, rewards: Rewards, horizon: int) -> None:
 def sample_plainly(
     rewards: Rewards, pulls: NDArray[np.int64], totals: NDArray[np.float64], rounds: int
 ) -> None:
-    """Play Thompson sampling on rewards 0 or 1 with nothing around it."""
+    """Simulate Thompson sampling on rewards 0 or 1 in a plain loop."""
     for n in range(rounds):
         chosen, best = n, math.inf
         if n >= pulls.size:

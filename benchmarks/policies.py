@@ -1,4 +1,4 @@
-"""What a round of every policy takes, and what an exact draw of a whole cluster takes."""
+"""The time per round of all policies, and of an exact draw of a cluster."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from clusterbandits.studies.history import table_instance
 if TYPE_CHECKING:
     from clusterbandits import Policy
 
-#: Rounds of a measured run: those that hold, those that draw, and those whose draws are dear.
-_HOLDING, _DRAWING, _DEAR, _MANY_ARMS_ROUNDS = 10**6, 10**6, 10**4, 10**5
-#: What is promised, in nanoseconds.
+#: Rounds per run: of policies with holds, of random policies, of those with slow draws, and with many arms.
+_HOLDING, _DRAWING, _SLOW, _MANY_ARMS_ROUNDS = 10**6, 10**6, 10**4, 10**5
+#: The limits in nanoseconds.
 _LIMITS = {"thompson": 400, "kindred": 10_000}
 _MANY_ARMS_LIMITS = {"kindred": 40_000}
 
@@ -28,13 +28,13 @@ _MANY_ARMS_LIMITS = {"kindred": 40_000}
 def _rounds(kind: type[Policy]) -> int:
     if not kind.randomised:
         return _HOLDING
-    return _DEAR if kind.name in {"clus-ts", "hier-ts"} else _DRAWING
+    return _SLOW if kind.name in {"clus-ts", "hier-ts"} else _DRAWING
 
 
 def _nanoseconds_a_round(
     instance: Instance, name: str, clusters: Clusters, rounds: int | None = None
 ) -> float:
-    """Return the mean time of a round on one core, compiled beforehand: the best of five runs."""
+    """Return the mean time per round on one core after compilation, the best of five runs."""
     rounds = rounds or _rounds(POLICIES[name])
     simulate(instance, name, 100, runs=1, clusters=clusters)
     taken = []
@@ -46,7 +46,7 @@ def _nanoseconds_a_round(
 
 
 def _plain_nanoseconds(instance: Instance, rounds: int = 10**6) -> float:
-    """Return the time of a round of Thompson sampling as a plain compiled loop."""
+    """Return the time per round of Thompson sampling in a plain compiled loop."""
     taken = []
     for many in (100, *[rounds] * 5):
         arms = len(instance.arms)
@@ -60,7 +60,7 @@ def _plain_nanoseconds(instance: Instance, rounds: int = 10**6) -> float:
 
 
 def _microseconds_a_draw(arms: int, width: float, clusters: int = 200) -> float:
-    """Return the time of a draw of a cluster whose cells have to be made anew: one call draws many."""
+    """Return the time of a draw of a cluster whose cells must be computed; each call draws many clusters."""
     policy = ClusTS(Clusters([arms] * clusters, widths=width), alarm="ignore")
     for arm in range(arms * clusters):
         policy.tell(arm, 8 + arm % 3, pulls=20)
@@ -75,9 +75,9 @@ def _microseconds_a_draw(arms: int, width: float, clusters: int = 200) -> float:
 
 
 def measure() -> list[Measurement]:
-    """Measure a round of every policy on Figure 4's 6 arms, of some on 183, and exact draws of clusters.
+    """Measure the time per round of all policies on Figure 4, of some on 183 arms, and of exact draws.
 
-    Thompson sampling is measured beside a plain compiled loop of it.
+    Thompson sampling is compared with a plain compiled loop.
     """
     four = figure(4)
     instance = four.instance

@@ -1,4 +1,4 @@
-"""Replay of a log of 10⁷ rows, each time in a process of its own: time, and memory that does not grow."""
+"""Replay of a log of 10⁷ rows in a separate process: time, and memory that does not grow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GROUPS = np.repeat(np.array(["red", "blue", "green"]), 4)
 
 
 def write_log(file: Path, rows: int) -> None:
-    """Write a log of 12 ads whose logging looked at the hour: time, arm, reward, propensity, group."""
+    """Write a log of 12 ads with logging probabilities that depend on the hour."""
     rng = np.random.default_rng(1)
     chances = np.stack([np.linspace(1, 2, 12), np.linspace(2, 1, 12)])
     chances /= chances.sum(axis=1, keepdims=True)
@@ -43,7 +43,7 @@ def write_log(file: Path, rows: int) -> None:
 
 
 def run_replay(file: Path) -> Run:
-    """Replay a log to two policies on the command line."""
+    """Replay a log for two policies on the command line."""
     policies = ("--policy", "kl-ucb", "--policy", "clus-ucb", "--widths", "0.02")
     return run_command("replay", str(file), *policies)
 

@@ -1,7 +1,7 @@
-"""The decision service on loopback, durable: rates and latencies beside a service that does nothing.
+"""The decision service on loopback with durable storage: rates and latencies, compared with an empty service.
 
-Everything runs on one machine: the load generator, the workers and the database share its cores. So the rates
-of both services are what is left for them, and their ratio is what counts.
+The load generator, the workers and the database share the cores of one machine, so only the ratio of the
+rates of the two services is meaningful.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROOT = Path(__file__).parents[1]
 
 
 def _load(port: int, key: str = "-", rate: float = 0.0, seconds: float = _SECONDS) -> dict[str, float]:
-    """Return what the load generator measured."""
+    """Return the results of the load generator."""
     arguments = [str(port), key or "-", str(_CONNECTIONS), str(seconds), str(rate)]
     command = [sys.executable, "-m", "benchmarks.load", *arguments]
     found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=_ROOT)
@@ -41,7 +41,7 @@ def _load(port: int, key: str = "-", rate: float = 0.0, seconds: float = _SECOND
 
 @contextlib.contextmanager
 def _bare(workers: int) -> Iterator[int]:
-    """Serve an endpoint that does nothing; yield its port."""
+    """Serve an empty endpoint; yield its port."""
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", "benchmarks.bare_service:app", "--port", str(port)]
     command += ["--no-access-log", "--log-level", "warning", "--workers", str(workers)]
@@ -59,7 +59,7 @@ def _bare(workers: int) -> Iterator[int]:
 
 
 def _create(served: Served, name: str, arms: int, **settings: Any) -> None:
-    # On a new machine, the policy is compiled first.
+    # Without cached code, the policy is compiled first.
     served.client.timeout = httpx.Timeout(300)
     groups = {f"group {g}": [f"arm {a}" for a in range(g, arms, 20)] for g in range(min(arms, 20))}
     if arms == 6:
@@ -68,7 +68,7 @@ def _create(served: Served, name: str, arms: int, **settings: Any) -> None:
 
 
 def _best(port: int, key: str = "-") -> dict[str, float]:
-    """Return the best of three loads, after a first one that warms up."""
+    """Return the best of three loads after a warm-up."""
     _load(port, key, seconds=2)
     return max((_load(port, key) for _ in range(3)), key=lambda one: one["pairs per second"])
 
@@ -101,7 +101,7 @@ def _rates(kind: str, address: str, workers: int, bare: float, folder: Path) -> 
 
 
 def _decision_cost(served: Served, arms: int) -> float:
-    """Return the milliseconds of a single decision, one after the other, with rewards in between."""
+    """Return the milliseconds per decision, requested one by one, with rewards in between."""
     name = f"cost-{arms}"
     _create(served, name, arms)
     found = served.post(f"/v1/experiments/{name}/decisions", {"count": _BATCH})["decisions"]
@@ -117,7 +117,7 @@ def _decision_cost(served: Served, arms: int) -> float:
 
 
 def _memory(served: Served) -> tuple[float, float, float]:
-    """Return the worker's memory in MB after a fifth of 10^6 decisions and after all, and their seconds."""
+    """Return the worker's memory in MB after a fifth of 10⁶ decisions and after all, and the seconds."""
     _create(served, "memory", 6)
     process = psutil.Process(served.process.pid)
     sizes, began = [], time.perf_counter()
@@ -131,7 +131,7 @@ def _memory(served: Served) -> tuple[float, float, float]:
 
 
 def _start_up(address: str, folder: Path, *, killed: bool) -> float:
-    """Return the seconds until a service on a log answers, after it was stopped or killed."""
+    """Return the seconds until a service with a log answers, after it was stopped or killed."""
     began = time.perf_counter()
     with serving("--database", address, "--insecure", folder=folder) as served:
         elapsed = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Exact simulation against the loop it replaces, and how its cost grows."""
+"""Exact simulation compared with the loop that it replaces, and the growth of its time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(time.perf_counter() - start)
 
 
 def _seconds_a_run(instance: Instance, name: str, clusters: Clusters, horizon: int, runs: int) -> float:
-    """Return the mean time of a run on one core, compiled beforehand: the best of four such means."""
+    """Return the mean time of a run on one core after compilation, the best of four means."""
     simulate(instance, [name], 100, runs=1, clusters=clusters)
     return min(_taken(instance, [name], horizon, runs, clusters, 1) for _ in range(4)) / runs
 
@@ -65,7 +65,7 @@ def _plain_seconds_a_round(instance: Instance, learner: Policy) -> float:
 
 
 def _numpy_loop(means: np.ndarray, rounds: int) -> float:
-    """Return seconds a round of KL-UCB as a researcher writes it: NumPy, bisection, every round."""
+    """Return the seconds per round of a common KL-UCB implementation: NumPy, bisection, every round."""
     rng = np.random.default_rng(1)
     pulls, totals = np.ones(means.size), (rng.random(means.size) < means).astype(float)
     start = time.perf_counter()
@@ -84,7 +84,7 @@ def _numpy_loop(means: np.ndarray, rounds: int) -> float:
 
 
 def _river_loop(means: np.ndarray, rounds: int) -> float:
-    """Return seconds a round of river's UCB."""
+    """Return the seconds per round of river's UCB."""
     from river import bandit
 
     rng = np.random.default_rng(1)
@@ -114,7 +114,7 @@ def _first_call() -> float:
 
 
 def measure() -> list[Measurement]:
-    """Measure Figure 4 at 10⁶ and 10¹⁰ rounds, many arms, two workers, and what others take for a round."""
+    """Measure Figure 4 at 10⁶ and 10¹⁰ rounds, many arms, two workers, and rounds of other libraries."""
     four = figure(4)
     instance = four.instance
     clusters = instance.clusters(four.widths[0])

@@ -1,4 +1,4 @@
-"""How fast the regret of Kindred grows in the long run, beside the classical bound: 10⁶ to 10⁸ rounds."""
+"""The growth of the regret of Kindred from 10⁶ to 10⁸ rounds, compared with the classical bound."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from clusterbandits import Clusters, Instance
 
 _FROM, _TO, _RUNS = 10**6, 10**8, 4
-#: The most that the slope may be, over the classical bound.
+#: The limit of the slope relative to the classical bound.
 _LIMIT = 1.3
 
 
 def problems() -> Iterator[tuple[str, Instance, Clusters]]:
-    """Return every instance of the paper once, with its first widths and its last ones.
+    """Yield each instance of the paper once, with its first and its last widths.
 
     The last widths of Figure 8 are misleading.
     """

@@ -1,4 +1,4 @@
-"""How long people wait for the command line."""
+"""The start-up time of the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _run(*arguments: str, **environment: str) -> None:
 
 
 def measure() -> list[Measurement]:
-    """Measure help, a bound with a warm and with an empty compile cache, and the bare import of typer."""
+    """Measure help, a bound with and without cached code, and the import of typer alone."""
     command = ("-m", "clusterbandits")
     with tempfile.TemporaryDirectory() as empty:
         found = [

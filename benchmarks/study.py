@@ -1,4 +1,4 @@
-"""A study of a thousand instances: time, memory, how both grow, and what a second call costs."""
+"""A study of a thousand instances: time and memory, their growth, and the time of a second call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COUNT = "count = 1000"
 
 
 class _Played(NamedTuple):
-    """A study that was played, and then called again."""
+    """A study that was run twice."""
 
     first: Run
     again: Run

@@ -1,1 +1,1 @@
-"""Random attempts to break the package: ``python -m fuzz``, ``make fuzz``, and a few of each in the tests."""
+"""Fuzzers: random tests of the package, run by ``python -m fuzz``, ``make fuzz`` and briefly by the tests."""

@@ -1,4 +1,4 @@
-"""``python -m fuzz [NAME ...]``: try to break the package for a while; report what was tried and found."""
+"""``python -m fuzz [NAME ...]``: run fuzzers for some minutes; report what was tested and found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run fuzzers; end with 1 if anything was found."""
+    """Run fuzzers; return 1 if there are findings."""
     given = _parser().parse_args(arguments)
     names = given.names or list(FUZZERS)
     if given.case is not None:
@@ -39,7 +39,7 @@ def _again(names: Sequence[str], given: argparse.Namespace) -> int:
         print("Error: --case needs the name of one fuzzer.", file=sys.stderr)
         return 2
     if given.checked and not os.environ.get("CLUSTERBANDITS_CHECKED"):
-        # The mode is decided when kernels are imported.
+        # The mode is fixed when kernels are imported.
         environment = {**os.environ, "CLUSTERBANDITS_CHECKED": "1"}
         os.execve(sys.executable, [sys.executable, "-m", "fuzz", *sys.argv[1:]], environment)
     print(dict(attempt(names[0], given.seed, given.case)))

@@ -1,4 +1,4 @@
-"""What every answer of the service must be: no failure, as described, and one sentence where it refuses."""
+"""Checks of all answers of the service: no failure, as in the description, errors of one sentence."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from fuzz.wire import Answer, Request
 
 _LONGEST = 600
-#: What is refused before an operation is found, or in all of them.
+#: The statuses of errors before an operation is found, or in all operations.
 _ANYWHERE = {400, 405}
-#: What addresses answer that the description does not have: pages, redirections, and refusals.
+#: The statuses of addresses that are not in the description: pages, redirections, and errors.
 _ELSEWHERE = {200, 304, 307, 400, 401, 404, 405, 413, 416}
 
 
@@ -41,7 +41,7 @@ class Description:
             raise AssertionError(f"{shown}\n-> {answer.status} {answer.body[:1000]!r}\n{error}") from error
 
     def _check(self, request: Request, answer: Answer) -> None:
-        # A few exports are made at the same time; others are to try again.
+        # Only a few exports run at the same time; others are refused with 503.
         busy = answer.status == 503 and request.path.endswith("/export")
         assert answer.status < 500 or busy, "the service failed"
         if answer.status >= 400 and request.method != "HEAD":
@@ -57,7 +57,7 @@ class Description:
             self._check_content(described.get("content", {}), answer)
 
     def operation(self, method: str, path: str) -> Mapping[str, Any] | None:
-        """Return the operation that serves a request."""
+        """Return the operation that handles a request."""
         for pattern, operations in self.paths:
             if pattern.match(path):
                 found: Mapping[str, Any] | None = operations.get(method.lower())
@@ -78,7 +78,7 @@ class Description:
 
 
 def strict_json(body: bytes) -> Any:
-    """Return the data of JSON without NaN, infinities and numbers beyond floats."""
+    """Return the data of strict JSON: no NaN, infinities or numbers outside the range of floats."""
 
     def refuse(word: str) -> None:
         raise AssertionError(f"the answer has {word}")
@@ -91,7 +91,7 @@ def strict_json(body: bytes) -> Any:
 
 
 def check_sentence(answer: Answer) -> None:
-    """Check that a refusal is one sentence."""
+    """Check that an error message is one sentence."""
     kind = answer.headers.get("content-type")
     assert kind == "application/json", f"a refusal of type {kind!r}"
     data = strict_json(answer.body)

@@ -1,8 +1,8 @@
-"""One batch of attempts in a process of its own: it reports every attempt by a line of JSON.
+"""One batch of attempts in a separate process, which reports each attempt by a line of JSON.
 
-A fuzzer is a module of this package with a function ``attempt(rng, folder)`` that tries one random case in an
-empty folder and returns counts of what it tried. Whatever it raises is a finding. ``SHORT`` is the number of
-attempts that the tests make.
+A fuzzer is a module of this package with a function ``attempt(rng, folder)`` that tests one random case in an
+empty folder and returns counts of what it tested. Any exception is a finding. ``SHORT`` is the number of
+attempts in ``make test``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Mapping
 
-#: Every fuzzer, with whether it also runs in checked mode.
+#: All fuzzers, each with whether it also runs in checked mode.
 FUZZERS: Mapping[str, bool] = {
     "tapes": True,
     "operations": True,
@@ -43,7 +43,7 @@ def module_of(name: str) -> Any:
 
 
 def attempt(name: str, seed: int, case: int) -> Counter[str]:
-    """Make one attempt; the seed, the fuzzer's name and the number of the case decide all of it."""
+    """Make one attempt, which the seed, the name of the fuzzer and the number of the case determine."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode()), case])
     with tempfile.TemporaryDirectory(prefix="clusterbandits-fuzz-") as folder:
         tried: Counter[str] = module_of(name).attempt(rng, Path(folder))
@@ -51,7 +51,7 @@ def attempt(name: str, seed: int, case: int) -> Counter[str]:
 
 
 def run_batch(name: str, seed: int, first: int, seconds: float) -> None:
-    """Make attempts from number ``first`` on until the time is over; stop at a finding."""
+    """Make attempts from number ``first`` on until the time is up; stop at a finding."""
     end, case = time.monotonic() + seconds, first
     while time.monotonic() < end:
         _report(begin=case)
@@ -70,6 +70,6 @@ def _report(**data: object) -> None:
 
 
 if __name__ == "__main__":
-    # Reports alone go to the standard output.
+    # Only reports go to the standard output.
     sys.stdout = sys.stderr
     run_batch(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

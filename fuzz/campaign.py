@@ -1,4 +1,4 @@
-"""A long run of all fuzzers: batch after batch on all cores, and what they found."""
+"""Long runs of all fuzzers in batches on all cores, and their findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: Seconds that a batch runs, and after which an attempt hangs; compilation may be part of it.
+#: Seconds per batch, and seconds after which an attempt counts as hanging; both may include compilation.
 _BATCH, _HANGS = 60.0, 300.0
 _CHECKED = "CLUSTERBANDITS_CHECKED"
 
@@ -36,7 +36,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Finding:
-    """An attempt that broke something."""
+    """A failed attempt."""
 
     job: Job
     seed: int
@@ -45,14 +45,14 @@ class Finding:
 
     @property
     def command(self) -> str:
-        """What makes the attempt again."""
+        """The command that repeats the attempt."""
         mode = " --checked" if self.job.checked else ""
         return f"python -m fuzz {self.job.name} --seed {self.seed} --case {self.case}{mode}"
 
 
 @dataclass
 class Report:
-    """What was tried, and what was found."""
+    """Counts of tested cases, and findings."""
 
     tried: dict[Job, Counter[str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Report:
 
 
 def run(jobs: Sequence[Job], seed: int, minutes: float, workers: int, say: Callable[[str], None]) -> Report:
-    """Run fuzzers in turn for so many minutes; an attempt that breaks something ends its batch only."""
+    """Run fuzzers alternately for some minutes; a failed attempt ends only its batch."""
     report = Report({job: Counter() for job in jobs}, [], dict.fromkeys(jobs, 0))
     turns: queue.Queue[Job] = queue.Queue()
     for job in jobs:
@@ -128,7 +128,7 @@ def _run_batch(job: Job, seed: int, seconds: float, report: Report, lock: thread
 
 
 class _Watchdog:
-    """Ends a process, and all it started, that has reported nothing for too long."""
+    """Ends a process and its children if it has reported nothing for too long."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process, self.fired = process, False
@@ -140,12 +140,12 @@ class _Watchdog:
         self._timer.start()
 
     def feed(self) -> None:
-        """Wait again from now on."""
+        """Restart the timeout."""
         self.stop()
         self._start()
 
     def stop(self) -> None:
-        """Stop waiting."""
+        """Stop the timeout."""
         self._timer.cancel()
 
     def _end(self) -> None:

@@ -1,6 +1,6 @@
-"""Random command lines with files that are nearly right: none may end in a traceback.
+"""Random command lines with nearly valid files, none of which may end in a traceback.
 
-A command that is refused says why in one printable sentence, leaves nothing behind and stays small in memory.
+A refused command must print one sentence, leave no files behind and use little memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHORT = 150
 _CODES = {0, 1, 2, 130}
 _LONGEST = 500
 _MOST_KILOBYTES = 10**6
-#: Words up to here leave room for all columns of a table.
+#: The longest word with which all columns of a table fit.
 _SHORT_WORD = 12
 
 _PROBLEM = """family = "bernoulli"
@@ -119,7 +119,7 @@ _ODD_PATHS = (
 
 
 def attempt(rng: np.random.Generator, folder: Path) -> Counter[str]:
-    """Try one random command line in an empty folder."""
+    """Run one random command line in an empty folder."""
     arguments = [*pick(rng, _COMMANDS)(rng, folder)]
     if rng.random() < 0.05:
         arguments.insert(
@@ -141,7 +141,7 @@ def attempt(rng: np.random.Generator, folder: Path) -> Counter[str]:
 
 
 def _called(arguments: list[str], folder: Path) -> tuple[int, str, str]:
-    """Return how a command ends and what it prints, as if in a process of its own."""
+    """Return the exit code and the output of a command, as in a separate process."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors) for errors in ("strict", "backslashreplace"))
     ended: object = "no exit"
     with (
@@ -192,7 +192,7 @@ def _peak() -> int:
 
 
 def _file(rng: np.random.Generator, folder: Path, name: str, text: str) -> str:
-    """Write a file that is nearly right; return its path, or now and then another one."""
+    """Write a nearly valid file; return its path or, sometimes, another path."""
     chance = rng.random()
     if chance < 0.06:
         return pick(rng, (*_PATHS, *_ODD_PATHS))
@@ -206,7 +206,7 @@ def _file(rng: np.random.Generator, folder: Path, name: str, text: str) -> str:
 
 
 def _options(rng: np.random.Generator, chances: Mapping[str, Sequence[str]], share: float = 0.3) -> list[str]:
-    """Return some options; each has a value of those that are right, or now and then junk."""
+    """Return some options with valid values or, sometimes, junk."""
     chosen: list[str] = []
     for option, right in chances.items():
         if rng.random() < share:
@@ -216,7 +216,7 @@ def _options(rng: np.random.Generator, chances: Mapping[str, Sequence[str]], sha
 
 
 def _few(rng: np.random.Generator, option: str, right: Sequence[str]) -> list[str]:
-    """Return an option that is small enough for a test, or refused."""
+    """Return an option that is small enough for a test, or invalid."""
     wrong = ("0", "-1", "nan", "1e16", "1.5", "10000000000000000", "x")
     return [option, pick(rng, wrong if rng.random() < 0.08 else right)]
 
@@ -286,14 +286,14 @@ def _simulate(rng: np.random.Generator, folder: Path) -> list[str]:
 
 
 def _start(rng: np.random.Generator, folder: Path) -> list[str]:
-    """Return now and then a history of arms that the problem or the log may have."""
+    """Return, sometimes, a history of arms that the instance or the log may have."""
     if rng.random() >= 0.2:
         return []
     return ["--start", _file(rng, folder, "past.csv", pick(rng, (_COUNTS, _EVENTS, _NUMBERED)))]
 
 
 def _run(rng: np.random.Generator, folder: Path) -> list[str]:
-    """Return a study that is read and checked; few are played, as that takes a second."""
+    """Return a study that is read and checked; few are simulated, which takes a second."""
     if rng.random() < 0.1:
         (folder / "study.toml").write_bytes(_STUDY.encode())
         return ["run", "study.toml", *_options(rng, {"--out": (*["out"] * 20, *_PATHS, *_ODD_PATHS)})]
@@ -344,7 +344,7 @@ def _replay(rng: np.random.Generator, folder: Path) -> list[str]:
 
 
 def _paper(rng: np.random.Generator, folder: Path) -> list[str]:
-    """Return options of which at least one is always refused: the paper itself takes minutes."""
+    """Return options of which at least one is always refused, because the paper takes minutes."""
     (folder / "file").touch()
     options = {
         "--figure": ("1", "9", "x"),

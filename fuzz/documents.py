@@ -1,4 +1,4 @@
-"""Saved policies that somebody has edited: refused in one sentence, or restored and as fast as any."""
+"""Edited JSON of saved policies, which must be refused in one sentence or restored to a working policy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_ARMS = 6
 
 
 def attempt(rng: Generator, _folder: Path) -> Counter[str]:
-    """Edit the text of a used policy, restore it, and use what was restored."""
+    """Edit the JSON of a used policy, restore it, and use the restored policy."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", cb.WidthWarning)
@@ -66,13 +66,13 @@ def _damaged(rng: Generator, text: str) -> str:
         pick(rng, (edit, _pretend))(rng, document)
     text = raw_json(document)
     if rng.random() < 0.05:
-        # The first key a second time.
+        # Duplicate the first key.
         text = text.replace("{", '{"format": "clusterbandits policy 2", ', 1)
     return text
 
 
 def _pretend(rng: Generator, document: Any) -> None:
-    """Change what could have been so: other numbers of pulls, other widths, other settings, other rounds."""
+    """Make consistent changes: other numbers of pulls, widths, settings or rounds."""
     if not all(isinstance(document.get(key), list) for key in ("pulls", "totals", "awaited")):
         return
     arm = int(rng.integers(len(document["pulls"]) + 1)) - 1
@@ -94,7 +94,7 @@ def _pretend(rng: Generator, document: Any) -> None:
 
 
 def _use(rng: Generator, policy: Any) -> None:
-    """Check that a policy works, in little time, and can be restored."""
+    """Check that a policy works, is fast, and can be restored."""
     text = timed(policy.to_json, _SECONDS)
     assert timed(lambda: cb.Policy.from_json(text), _SECONDS).to_json() == text
     timed(policy.explain, _SECONDS)

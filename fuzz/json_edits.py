@@ -1,4 +1,4 @@
-"""JSON with something changed: other values in other places, and what JSON itself cannot say."""
+"""Random edits of JSON: other values in random places, and values that JSON cannot represent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzz.policies import pick
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-#: What JSON cannot say otherwise stands here as text.
+#: Values that JSON cannot represent, by their placeholders.
 RAW = {"<nan>": "NaN", "<infinity>": "-Infinity", "<beyond>": "1e400", "<long>": "9" * 5000}
 NUMBERS = (0, -1, 1, 2, 7, 0.5, -0.0, 1e-300, 1e15, 10**15, 10**15 - 1, 1e100, 1e308, 2**63, 10**400)
 TEXTS = ("inf", "-inf", "nan", "", "a", "0", "1", "\ud800", "x" * 1000, "kl-ucb", "poisson", *RAW)
@@ -19,7 +19,7 @@ OTHERS: tuple[Any, ...] = (None, True, False, [], {}, [0], {"a": 1}, [[]])
 
 
 def raw_json(document: Any) -> str:
-    """Return a document as text, with NaN, infinities and numbers beyond floats in it."""
+    """Return a document as text, with placeholders replaced by NaN, infinities and huge numbers."""
     text = to_json(document)
     for word, raw in RAW.items():
         text = text.replace(f'"{word}"', raw)
@@ -27,7 +27,7 @@ def raw_json(document: Any) -> str:
 
 
 def damaged_text(rng: Generator, text: str) -> str:
-    """Return a text that was cut, doubled in parts, nested or given a stray character."""
+    """Return a text that is truncated, partly duplicated, nested, or has an additional character."""
     first, last = sorted(rng.integers(0, len(text) + 1, 2).tolist())
     ways = (
         text[:first],
@@ -42,7 +42,7 @@ def damaged_text(rng: Generator, text: str) -> str:
 
 
 def edit(rng: Generator, document: Any) -> None:
-    """Change one thing somewhere inside, deep places as often as shallow ones."""
+    """Change one value at a random depth."""
     place = document
     while True:
         keys = list(place) if isinstance(place, dict) else list(range(len(place)))

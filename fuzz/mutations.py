@@ -1,4 +1,4 @@
-"""Junk, and files that are nearly right: the text of a good one with a few things changed."""
+"""Junk, and nearly valid files: the text of a valid file with a few changes."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.eE+-]*")
 
 
 def pick(rng: np.random.Generator, among: Sequence[T]) -> T:
-    """Return one of some."""
+    """Return a random element."""
     return among[int(rng.integers(len(among)))]
 
 
 def mutated(rng: np.random.Generator, text: str) -> bytes:
-    """Return a text with up to three changes, sometimes in another encoding, as the bytes of a file."""
+    """Return the bytes of a text with up to three changes, sometimes in another encoding."""
     for _ in range(int(rng.choice(4, p=(0.25, 0.45, 0.2, 0.1)))):
         text = pick(rng, _TEXT_CHANGES)(rng, text)
     content = text.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Any policy through a random sequence of calls, beside a model of plain dictionaries."""
+"""Random sequences of calls on any policy, compared with a model of plain dictionaries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NOT_REWARDS: tuple[Any, ...] = (math.nan, math.inf, -math.inf, None, "1", [1], 
 
 
 def attempt(rng: Generator, _folder: Path) -> Counter[str]:
-    """Make a policy and use it for a while; after every call it must know what the model knows."""
+    """Use a policy for a while; after each call, it must agree with the model."""
     walk = Walk(random_policy(rng), rng)
     tried: Counter[str] = Counter()
     with warnings.catch_warnings():
@@ -56,7 +56,7 @@ def attempt(rng: Generator, _folder: Path) -> Counter[str]:
 
 
 class Walk:
-    """A policy and what it must know."""
+    """A policy and its model."""
 
     def __init__(self, policy: Any, rng: Generator) -> None:
         self.policy, self.rng = policy, rng
@@ -67,7 +67,7 @@ class Walk:
         self.extreme = bool(rng.random() < 0.3)
 
     def check(self) -> None:
-        """Compare everything that the policy shows."""
+        """Compare all public values of the policy with the model."""
         policy = self.policy
         assert policy.clusters.arms == tuple(self.pulls)
         assert policy.pulls == self.pulls
@@ -99,7 +99,7 @@ class Walk:
         self.rounds += 1
 
     def tell(self) -> None:
-        """Tell a reward that is awaited."""
+        """Tell an outstanding reward."""
         self._tell(pick(self.rng, [arm for arm in self.waiting if self.waiting[arm]] or list(self.pulls)), 1)
 
     def tell_unasked(self) -> None:
@@ -121,7 +121,7 @@ class Walk:
         self.totals[arm] += total
 
     def cancel(self) -> None:
-        """Cancel some of what is awaited."""
+        """Cancel some outstanding rewards."""
         waiting = [arm for arm in self.waiting if self.waiting[arm]]
         if waiting:
             arm = pick(self.rng, waiting)
@@ -131,7 +131,7 @@ class Walk:
             self.rounds -= count
 
     def add(self) -> None:
-        """Add an arm; refused where distances are given."""
+        """Add an arm; refused if distances are given."""
         if len(self.pulls) < MOST_ARMS and self.policy.settings.get("distances") is None:
             self.added += 1
             arm = f"new {self.added}"
@@ -148,7 +148,7 @@ class Walk:
                 del known[arm]
 
     def explain(self) -> None:
-        """Explain, which changes nothing."""
+        """Explain; nothing may change."""
         before = self.policy.to_json()
         found = timed(self.policy.explain, _SECONDS)
         assert [one.arm for one in found.arms] == list(self.pulls)
@@ -158,7 +158,7 @@ class Walk:
         assert self.policy.to_json() == before
 
     def restore(self) -> None:
-        """Go on with the policy restored from its text, which continues as the policy itself."""
+        """Continue with the policy restored from JSON, which must behave in the same way."""
         text = self.policy.to_json()
         restored = timed(lambda: cb.Policy.from_json(text), _SECONDS)
         assert restored.to_json() == text
@@ -166,7 +166,7 @@ class Walk:
         self.policy = restored
 
     def replicate(self) -> None:
-        """Use a copy, which leaves the policy alone."""
+        """Use a copy, which must not affect the policy."""
         text = self.policy.to_json()
         make: Any = pick(self.rng, [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
         self._check_same(make(self.policy), make(self.policy))
@@ -184,7 +184,7 @@ class Walk:
         assert one.to_json() == other.to_json()
 
     def refuse(self) -> None:
-        """Make a call that is refused and changes nothing."""
+        """Make an invalid call, which must be refused and change nothing."""
         policy, rng = self.policy, self.rng
         arm, nobody, count = pick(rng, list(self.pulls)), pick(rng, _NOT_ARMS), pick(rng, _NOT_COUNTS)
         reward = random_total(rng, policy.family, 1, extreme=False)

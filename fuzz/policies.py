@@ -53,7 +53,7 @@ def pick(rng: Generator, values: Sequence[Any]) -> Any:
 
 
 def random_clusters(rng: Generator, most: int = MOST_ARMS) -> cb.Clusters:
-    """Return up to so many arms in any clusters, side by side or not, with any widths."""
+    """Return at most ``most`` arms in random clusters with random widths."""
     arms = int(rng.integers(1, most + 1))
     groups = rng.integers(0, max(1, int(rng.integers(1, arms + 1))), arms).tolist()
     names: Any = range(arms)
@@ -64,7 +64,7 @@ def random_clusters(rng: Generator, most: int = MOST_ARMS) -> cb.Clusters:
 
 
 def random_policy(rng: Generator, clusters: cb.Clusters | None = None, family: str | None = None) -> Any:
-    """Return any policy of the registry, half of its settings at random."""
+    """Return a random policy of the registry, with about half of its settings random."""
     clusters = random_clusters(rng) if clusters is None else clusters
     kind = POLICIES[pick(rng, list(POLICIES))]
     settings: dict[str, Any] = {"horizon": 1000} if kind.needs_horizon else {}
@@ -84,7 +84,7 @@ def _distances(rng: Generator, clusters: cb.Clusters) -> list[list[float]]:
 
 
 def random_total(rng: Generator, family: cb.Family, pulls: int, *, extreme: bool) -> float:
-    """Return what so many rewards of a family can sum to, at the edges of what they can where ``extreme``."""
+    """Return a possible sum of rewards of a family; with ``extreme``, at the ends of the possible range."""
     mean = {"bernoulli": float(rng.random()), "gaussian": float(rng.normal())}.get(
         family.name, float(rng.exponential())
     )
@@ -109,7 +109,7 @@ def random_total(rng: Generator, family: cb.Family, pulls: int, *, extreme: bool
 
 
 def timed(call: Callable[[], Any], seconds: float) -> Any:
-    """Return what a call returns; it must not take longer, compilation apart, in time of this thread."""
+    """Return the result of a call and check its time in this thread, without compilation."""
     with install_listener("numba:compile", TimingListener()) as listener:
         start = time.thread_time()
         found = call()
@@ -119,7 +119,7 @@ def timed(call: Callable[[], Any], seconds: float) -> Any:
 
 
 def refused(call: Callable[[], Any]) -> bool:
-    """Tell whether a call is refused, in one short sentence."""
+    """Return whether a call is refused, which must be by one short sentence."""
     try:
         call()
     except cb.InvalidInputError as error:

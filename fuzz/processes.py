@@ -1,4 +1,4 @@
-"""Commands that are killed, share a folder, or run out of disk: called again, they end with the same bits."""
+"""Commands that are killed, share a folder, or run out of disk space, and then reach the same results."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ policies = ["kl-ucb", "ucb1"]
 [[instances]]
 means = [[0.3, 0.7], [0.5]]
 """
-#: Seconds that a command needs to start, and in which it is killed.
+#: Seconds for a command to start, and the interval in which it is killed.
 _START, _KILLED_WITHIN = 0.3, 4.0
 
 
 def attempt(rng: Rng, folder: Path) -> Counter[str]:
-    """Disturb commands in one way, then call them again."""
+    """Disturb commands in one way, then repeat them."""
     ways = [_shared] * 6 + [_killed] * 6 + [_full_disk] * 4 + [_read_only] * 2 + [_killed_paper]
     return ways[rng.integers(len(ways))](rng, folder)
 
 
 def _shared(rng: Rng, folder: Path) -> Counter[str]:
-    """Let two or three processes share a store, some in containers, some of them killed."""
+    """Run two or three processes on one store, some in containers, and kill some of them."""
     tried: Counter[str] = Counter({"shared stores": 1})
     call = _simulate(folder / "store")
     with contextlib.ExitStack() as stack:
@@ -95,7 +95,7 @@ def _kill_a_few_times(rng: Rng, call: Sequence[str]) -> None:
 
 
 def _full_disk(rng: Rng, folder: Path) -> Counter[str]:
-    """Call a command on a disk with little room, then with more."""
+    """Run a command on a disk with little space, then with more."""
     study = rng.random() < 0.3
     pages = int(rng.integers(1, 300 if study else 120))
     with _disk(folder, f"size={4 * pages}k") as there:
@@ -112,7 +112,7 @@ def _full_disk(rng: Rng, folder: Path) -> Counter[str]:
 
 
 def _read_only(rng: Rng, folder: Path) -> Counter[str]:
-    """Call a command on a read-only disk, without a store, with a part of one, or a whole one."""
+    """Run a command on a read-only disk, with no store, an incomplete one or a complete one."""
     with _disk(folder, "size=64m") as there:
         if not there:
             return Counter({"no disks here": 1})
@@ -137,7 +137,7 @@ def _whole_store(call: Sequence[str], store: Path) -> list[Path]:
 
 
 def _ends(call: Sequence[str]) -> bool:
-    """Let a command end; tell whether it was refused, which must be one sentence."""
+    """Wait for a command; return whether it was refused, which must be by one sentence."""
     with _quiet(call) as process:
         _, errors = process.communicate(timeout=PATIENCE)
     if process.returncode == 0:
@@ -149,7 +149,7 @@ def _ends(call: Sequence[str]) -> bool:
 
 
 def _check_store(call: Sequence[str], store: Path) -> None:
-    """Check that the same command ends well, with undisturbed bits, and leaves nothing unfinished."""
+    """Check that the same command succeeds with the right results and leaves no unfinished files."""
     assert not _ends(call), "refused"
     result = cb.load_result(store)
     assert len(result.runs) == _RUNS
@@ -191,7 +191,7 @@ def _quiet(call: Sequence[str]) -> contextlib.AbstractContextManager[subprocess.
 
 @contextlib.contextmanager
 def _disk(folder: Path, options: str) -> Iterator[bool]:
-    """Mount a disk in memory, where this machine allows it."""
+    """Mount a disk in memory, if this machine allows it."""
     place = folder / "disk"
     place.mkdir()
     there = _mount(options, place, "-t", "tmpfs", "tmpfs")

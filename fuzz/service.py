@@ -1,4 +1,4 @@
-"""A service that receives random requests: valid ones, nearly valid ones, and junk, on SQLite."""
+"""Random requests to a service on SQLite: valid ones, nearly valid ones, and junk."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SHORT = 1
 _REQUESTS = 500
 _MOST_EXPERIMENTS = 8
-#: Seconds of windows that close while the fuzzer waits for it.
+#: The length in seconds of windows that the fuzzer waits for.
 _BRIEF = 1.0
 _TOGETHER = 24
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND")
@@ -97,12 +97,12 @@ def attempt(rng: Generator, folder: Path) -> Counter[str]:
 
 
 def fuzz_service(rng: Generator, folder: Path, address: str) -> Counter[str]:
-    """Do the same on the empty database at an address."""
+    """Run the fuzzer on the empty database at an address."""
     workers = 2 if rng.random() < 0.25 else 1
     with serving("--database", address, "--workers", str(workers), folder=folder) as served:
         while served.log.read_text().count("startup complete") < workers:
             time.sleep(0.1)
-        # A worker that has not yet read the keys refuses all of them.
+        # Workers refuse all keys until they have read them.
         time.sleep(workers - 1)
         session = Session(rng, Watch(served.port, served.key))
         try:
@@ -120,7 +120,7 @@ def fuzz_service(rng: Generator, folder: Path, address: str) -> Counter[str]:
 
 
 def _check_log(database: Database) -> None:
-    """Check that the log adds up to what the service had in memory in the end, every draw included."""
+    """Check that the log leads to the state that the service had in memory, including all draws."""
     logger, unusable = logging.getLogger("clusterbandits.service"), _Messages()
     logger.addHandler(unusable)
     try:
@@ -136,19 +136,19 @@ def _check_log(database: Database) -> None:
 
 
 class _Messages(logging.Handler):
-    """Keeps warnings, such as that a snapshot cannot be used."""
+    """Stores warnings, such as that a snapshot cannot be used."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a warning."""
+        """Store a warning."""
         self.said.append(record.getMessage())
 
 
 def _failures(log: Path) -> str:
-    """Return what a service has logged as an error."""
+    """Return the errors in the log file of a service."""
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     shown = [f"{line['message']}\n{line.get('exception', '')}" for line in lines if line["level"] == "error"]
     return "\n".join(shown)
@@ -156,7 +156,7 @@ def _failures(log: Path) -> str:
 
 @dataclass
 class Known:
-    """What the fuzzer knows of an experiment."""
+    """The fuzzer's record of an experiment."""
 
     name: str
     groups: list[str]
@@ -167,7 +167,7 @@ class Known:
 
 @dataclass
 class Draft:
-    """A request that is still to be damaged; ``query`` is written as it is sent."""
+    """A request before it is damaged; ``query`` is sent as written."""
 
     method: str
     path: tuple[str, ...]
@@ -175,7 +175,7 @@ class Draft:
     query: str = ""
 
     def request(self) -> Request:
-        """Return it as it is."""
+        """Return the undamaged request."""
         target = "/" + "/".join(quote(part, safe="") for part in self.path)
         target += f"?{self.query}" if self.query else ""
         body = b"" if self.body is None else raw_json(self.body).encode("utf-8", "surrogatepass")
@@ -206,16 +206,16 @@ class Session:
             self._note(request, answer)
 
     def _subject(self, request: Request) -> str:
-        """Return the experiment that a request is about, or any."""
+        """Return the experiment of a request, or any experiment."""
         named = request.path.split("/")[3:4]
         return named[0] if named and named[0] in self.known else str(pick(self.rng, self._names()))
 
     def _names(self) -> list[str]:
-        """Return the experiments that are used, or all if none is."""
+        """Return the experiments in use, or all if there are none."""
         return list(self.known) or self.watch.names()
 
     def _note(self, request: Request, answer: Answer) -> None:
-        """Remember what a request has changed."""
+        """Record the changes of a request."""
         if answer.status >= 300 or request.method not in {"POST", "PATCH"}:
             return
         data = strict_json(answer.body)
@@ -231,7 +231,7 @@ class Session:
         data = strict_json(answer.body)
         window = data["window"]
         if data["state"] == "archived" or (window is not None and _BRIEF < window < 3600):
-            # Windows that close at some other time would change what requests are compared with.
+            # Windows that close later would change the expected state.
             self.known.pop(name, None)
             return
         decisions = self.known[name].decisions if name in self.known else []
@@ -239,7 +239,7 @@ class Session:
         self.known[name] = Known(name, groups, arms, data["family"], decisions)
 
     def _wait_for(self, decisions: Sequence[dict[str, Any]]) -> None:
-        """Wait until windows that close soon have closed, and their decisions are settled."""
+        """Wait until short windows have closed and their decisions are settled."""
         soon = [one["expires_at"] for one in decisions if one["expires_at"] is not None]
         soon = [when for when in soon if when < time.time() + 2 * _BRIEF]
         if soon:
@@ -247,13 +247,13 @@ class Session:
             self.watch.settle()
 
     def _let_close(self) -> None:
-        """Let windows close, so that later rewards are late."""
+        """Wait until windows have closed, so that later rewards are late."""
         if "brief" in self.known:
             request = Draft("POST", ("v1", "experiments", "brief", "decisions"), {"count": 20}).request()
             self._note(request, self.watch.send(request, "brief"))
 
     def _together(self) -> None:
-        """Send requests at the same time: those that are refused must not disturb the others."""
+        """Send requests at the same time; refused ones must not affect the others."""
         drafts = [self._draft() for _ in range(_TOGETHER)]
         drafts = [
             one
@@ -277,7 +277,7 @@ class Session:
             self._note(request, answer)
 
     def _broken(self) -> None:
-        """Send bytes that are nearly HTTP."""
+        """Send nearly valid HTTP."""
         name = pick(self.rng, self._names())
         body = json.dumps({"count": 1}).encode()
         request = Request("POST", f"/v1/experiments/{quote(name)}/decisions", body)
@@ -288,7 +288,7 @@ class Session:
 
     def _flawed(self, raw: bytes) -> bytes:
         rng = self.rng
-        # Bytes behind a whole request would begin another one.
+        # Bytes after a complete request would begin another one.
         first, last = sorted(rng.integers(0, len(raw), 2).tolist())
         head, _, body = raw.partition(b"\r\n\r\n")
         ways: tuple[Callable[[], bytes], ...] = (
@@ -327,7 +327,7 @@ class Session:
         return draft.request() if self.rng.random() < 0.25 else self._damaged(draft)
 
     def _damaged(self, draft: Draft) -> Request:
-        """Return a request with something wrong, most often in its body."""
+        """Return a damaged request, most often with a damaged body."""
         rng, way = self.rng, self.rng.random()
         if draft.body is not None and way < 0.6:
             return self._other_body(draft)
@@ -370,7 +370,7 @@ class Session:
         return replace(request, body=pick(rng, bodies).encode("utf-8", "surrogatepass"))
 
     def _draft(self) -> Draft:
-        """Return a valid request, of any kind."""
+        """Return a valid request of a random kind."""
         kinds: tuple[Callable[[Known], Draft], ...] = (
             *(self._decide,) * 6,
             *(self._reward,) * 6,
@@ -421,7 +421,7 @@ class Session:
         return Draft("POST", ("v1", "experiments"), body)
 
     def _settings(self, kind: Any, arms: int) -> dict[str, Any]:
-        """Return some settings of a policy for so many arms."""
+        """Return some settings of a policy for ``arms`` arms."""
         rng = self.rng
         settings: dict[str, Any] = {"horizon": 1000} if kind.needs_horizon else {}
         for key in kind.defaults:

@@ -1,4 +1,4 @@
-"""The same as ``service`` on PostgreSQL, of which every process that fuzzes starts a server of its own."""
+"""Random requests to a service on PostgreSQL; each fuzzing process starts its own server."""
 
 from __future__ import annotations
 

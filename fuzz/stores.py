@@ -1,4 +1,4 @@
-"""Damaged stores: what is read from them is what was written, bit for bit, or one sentence."""
+"""Damaged stores, which must return exactly what was written or be refused by one sentence."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Files = dict[str, bytes]
 
 
 class Kept(NamedTuple):
-    """A folder as it was written, and what its runs are."""
+    """The files of a folder and its runs, before damage."""
 
     files: Files
     pulls: np.ndarray[Any, Any]
@@ -66,7 +66,7 @@ def _go_on(seed: int) -> Callable[[Path], cb.Result]:
 
 
 def _check(result: cb.Result) -> None:
-    """Check the runs that a store still has."""
+    """Check the remaining runs of a store."""
     whole = _stored(result.seed).pulls
     assert np.array_equal(result.pulls, whole[:, result.runs]), "other numbers"
     assert result.instance == _INSTANCE
@@ -104,7 +104,7 @@ def _outcome(use: Callable[[], object]) -> str:
 
 
 def _damaged(rng: Rng, files: Files, others: Files, folder: Path) -> Counter[str]:
-    """Write files with one to three damages."""
+    """Write the files of a folder after damaging one to three of them."""
     tried: Counter[str] = Counter()
     for _ in range(rng.integers(1, 4)):
         if files:
@@ -168,7 +168,7 @@ _DAMAGES = (_flipped, _overwritten, _cut, _emptied, _removed, _copied, _swapped)
 
 
 def _edited(rng: Rng, files: Files, name: str, _: Files) -> None:
-    """Change what a JSON file says, where it is one."""
+    """Change a value in a JSON file."""
     try:
         data = json.loads(files[name])
     except ValueError:
@@ -204,7 +204,7 @@ def _change(rng: Rng, holder: Any, key: Any) -> None:
 
 
 def _strange(rng: Rng, folder: Path) -> None:
-    """Put things into a folder that are no files of a store."""
+    """Create entries in a folder that do not belong to a store."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [
         "policy-0-runs-000000.parquet",

@@ -1,4 +1,4 @@
-"""Random policies on random rewards: skip-ahead, round by round and plain Python choose the same arms."""
+"""Random policies on fixed rewards: skip-ahead, round by round and plain Python choose the same arms."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 SHORT = 60
 
 REFERENCES = RIVALS | TWO_LEVEL | STEERED
-#: Rounds that a plain reference plays at most: it takes milliseconds for each.
+#: The largest number of rounds of a plain reference, which takes milliseconds per round.
 _PLAIN_ROUNDS = 60
-#: Where what the choice rests on differs by less, relative to the largest, rounding decides.
+#: The relative difference of scores below which a choice depends on rounding.
 _ROUNDING = 1e-11
 
 FAMILIES = {
@@ -55,7 +55,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "seed": (0, 1),
     "widths": ("ignored", "respected"),
 }
-#: Rewards that are likely to tie, to be extreme, or to stand at the ends of what a family allows.
+#: Rewards that are likely to tie, extreme, or at the ends of the support of a family.
 VALUES = {
     "bernoulli": (0.0, 1.0, 0.5, 1e-9, 1.0 - 1e-9, 0.3),
     "gaussian": (0.0, -1.0, 1.0, 1e-9, 1e6, -1e6, 0.3),
@@ -68,14 +68,14 @@ VALUES = {
 
 @dataclass(frozen=True)
 class Case:
-    """A policy, and the rewards it meets."""
+    """A policy and its fixed rewards."""
 
     policy: cb.Policy
     tape: Floats
 
     @property
     def rounds(self) -> int:
-        """How many rounds are played."""
+        """The number of rounds."""
         return int(self.tape.shape[1])
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Case:
 
 
 def attempt(rng: Generator, _folder: Path) -> Counter[str]:
-    """Play one policy on one tape in all the ways there are."""
+    """Run one policy on one tape in all ways."""
     case = random_case(rng)
     with warnings.catch_warnings(action="error"):
         stepwise = cb.play(case.policy, case.tape, stepwise=True)
@@ -122,7 +122,7 @@ def random_settings(rng: Generator, name: str, tape: Floats) -> dict[str, Any]:
 
 
 def random_clusters(rng: Generator, tape: Floats) -> cb.Clusters:
-    """Return arms in groups, with widths that fit the means, are too narrow, 0 or infinite."""
+    """Return arms in clusters, with widths that fit the means, are too small, 0 or infinite."""
     labels = rng.integers(0, rng.integers(1, tape.shape[0] + 1), tape.shape[0]).tolist()
     groups: dict[int, list[int]] = {}
     for arm, label in enumerate(labels):
@@ -164,9 +164,10 @@ def _drawn(rng: Generator, kind: str, shape: tuple[int, int]) -> Floats:
 
 
 def _has_reference(policy: cb.Policy) -> bool:
-    """Tell whether the plain references know these settings.
+    """Return whether the plain references support these settings.
 
-    They know alarms for rewards 0 or 1 alone, negative binomial rewards of shape 1, and no bounded ones.
+    They support alarms only for rewards 0 or 1, negative binomial rewards only of shape 1, and no bounded
+    rewards.
     """
     if policy.family.name == "bounded":
         return False
@@ -201,6 +202,6 @@ def reference_of(case: Case) -> Rival:
 
 
 def _too_close_to_call(scores: dict[str, list[float]], one: int, other: int) -> bool:
-    """Tell whether two arms differ in what the choice rests on by no more than rounding."""
+    """Return whether the scores of two arms differ by rounding only."""
     pairs = [(values[one], values[other], max(map(abs, values))) for values in scores.values()]
     return any(abs(a - b) <= _ROUNDING * scale for a, b, scale in pairs if math.isfinite(scale))

@@ -1,4 +1,4 @@
-"""One policy that several threads use together: nothing is lost, and it can be saved at any moment."""
+"""Several threads that share a policy: no reward is lost, and it can be saved at any time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 SHORT = 8
-#: Seconds that a thread may take; compilation may be part of it.
+#: The time limit per thread in seconds, which may include compilation.
 _PATIENCE = 250.0
 _ARMS = cb.Clusters([3, 2], widths=[0.1, 0.3])
 _MOST_ADDED = 10
@@ -30,13 +30,13 @@ _RARE = ("explain", "save", "read", "copy", "add")
 
 
 def attempt(rng: Generator, _folder: Path) -> Counter[str]:
-    """Let threads use a policy; compare what it knows with what they did."""
+    """Run threads on a policy; compare its statistics with their calls."""
     policy = random_policy(rng, _ARMS, pick(rng, _FAMILIES))
     return use_together(policy, int(rng.integers(2, 9)), int(rng.integers(100, 400)), rng)
 
 
 def use_together(policy: Any, threads: int, operations: int, rng: Generator) -> Counter[str]:
-    """Let so many threads make so many calls each."""
+    """Run several threads with several calls each."""
     users = [User(policy, number, child) for number, child in enumerate(rng.spawn(threads))]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
@@ -71,7 +71,7 @@ def _check(policy: Any, users: list[User]) -> None:
 
 
 class User:
-    """A thread, and what it has done. Rewards are whole numbers: their sums do not depend on the order."""
+    """A thread and its record. Rewards are integers, so that their sums do not depend on the order."""
 
     def __init__(self, policy: Any, number: int, rng: Generator) -> None:
         self.policy, self.number, self.rng = policy, number, rng
@@ -82,7 +82,7 @@ class User:
         self.error: BaseException | None = None
 
     def work(self, operations: int) -> None:
-        """Make calls at random; an error ends it."""
+        """Make random calls until an error."""
         try:
             for _ in range(operations):
                 getattr(self, pick(self.rng, _RARE if self.rng.random() < 0.05 else _OPERATIONS))()
@@ -100,7 +100,7 @@ class User:
         self.asked += arms
 
     def tell(self) -> None:
-        """Tell what an arm paid that this thread asked for, or that nobody did."""
+        """Tell the reward of an arm that this thread asked for, or of any arm."""
         arm = self.asked.pop() if self.asked else None
         if arm is not None:
             reward = int(self.rng.integers(0, 2)) + (self.policy.family.name == "exponential")
@@ -109,7 +109,7 @@ class User:
             self.totals[arm] += reward
 
     def cancel(self) -> None:
-        """Cancel what this thread asked for."""
+        """Cancel a choice of this thread."""
         if self.asked:
             self.policy.cancel(self.asked.pop())
 
@@ -118,12 +118,12 @@ class User:
         assert str(self.policy.explain())
 
     def save(self) -> None:
-        """Save, and restore from that."""
+        """Save the policy and restore it."""
         text = self.policy.to_json()
         assert cb.Policy.from_json(text).to_json() == text
 
     def read(self) -> None:
-        """Look at what it knows."""
+        """Read its statistics."""
         assert set(self.policy.pulls.values()) >= {0} or self.policy.rounds
         assert np.isfinite(list(self.policy.totals.values())).all()
         for alarm in self.policy.alarms():

@@ -1,4 +1,4 @@
-"""A service that is watched: every answer is checked, and what is refused must change nothing."""
+"""A service whose answers are all checked; refused requests must change nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VIEWS = ("", "/changes", "/decisions?limit=1000", "/history", "/explain")
 
 
 class Watch:
-    """Sends requests one by one to a service that nobody else uses."""
+    """Sends requests one by one to a service without other users."""
 
     def __init__(self, port: int, key: str) -> None:
         self.line, self._reader = Line(port, key), Line(port, key)
@@ -33,13 +33,13 @@ class Watch:
         self._reader.close()
 
     def read(self, path: str) -> bytes:
-        """Return what an address answers."""
+        """Return the answer of an address."""
         answer = self._reader.send(Request("GET", path))
         assert answer.status == 200, (path, answer)
         return answer.body
 
     def send(self, request: Request, name: str, *, thorough: bool = False) -> Answer:
-        """Send a request; if it is refused, an experiment must be as before, or all if ``thorough``."""
+        """Send a request; if it is refused, an experiment (with ``thorough``, all) must not have changed."""
         before = self.whole() if thorough else self._known_state(name)
         answer = self.line.send(request)
         self._judge(request, answer)
@@ -49,12 +49,12 @@ class Watch:
         return answer
 
     def send_raw(self, raw: bytes, request: Request, name: str, patience: float) -> Answer | None:
-        """Send bytes that were a request; what is not answered must change nothing either."""
+        """Send damaged bytes of a request; without an answer, nothing may change."""
         before = self._known_state(name)
         self.line.close()
         answer = self.line.exchange(raw, request.method, patience)
         if answer is None and self.position() != before[0]:
-            # It is served after all, on a slow machine.
+            # On a slow machine, the answer can come late.
             answer = self.line.receive(request.method)
             assert answer is not None, f"not answered, but changed: {raw!r}"
         self.line.close()
@@ -104,7 +104,7 @@ class Watch:
         return self.position(), self.read(f"/v1/experiments/{quote(name)}")
 
     def _known_state(self, name: str) -> tuple[int, bytes]:
-        """Return the same, read once as long as there are no further events."""
+        """Return the same, cached while there are no further events."""
         position = self.position()
         if position != self._position:
             self._position, self._states = position, {}

@@ -1,4 +1,4 @@
-"""Requests as bytes on a socket, and their answers: also what no HTTP library would send."""
+"""Requests and answers as bytes on a socket, including requests that no HTTP library would send."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 JSON = (b"Content-Type", b"application/json")
-#: Seconds in which every request must be answered; compilation may be part of it.
+#: The time limit per request in seconds, which may include compilation.
 _PATIENCE = 120.0
-#: Seconds after which a connection is not used again: the service closes it before long.
+#: Seconds after which a connection is not reused, because the service may close it.
 _IDLE = 2.0
-#: A connection is not used again after a body of more bytes, of which the service may have read a part only.
+#: The largest body after which a connection is reused; the service may have read only a part of larger ones.
 _LARGE = 100_000
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request before it is sent; ``key`` False leaves out the API key."""
+    """A request before it is sent; ``key=False`` omits the API key."""
 
     method: str
     target: str
@@ -58,7 +58,7 @@ class Answer:
 
 
 class Line:
-    """A connection to a service on this machine, opened again where the service has closed it."""
+    """A connection to a local service, which is opened again if the service has closed it."""
 
     def __init__(self, port: int, key: str) -> None:
         self.port, self.key = port, key
@@ -74,7 +74,7 @@ class Line:
         return answer
 
     def exchange(self, raw: bytes, method: str, patience: float) -> Answer | None:
-        """Send bytes; return the answer, None if none comes in time or the service closes the connection."""
+        """Send bytes; return the answer, or None after a timeout or if the service closes the connection."""
         line = self._opened()
         line.settimeout(patience)
         # The service may refuse a request, and close the connection, before it has read all of it.
@@ -83,7 +83,7 @@ class Line:
         return self.receive(method)
 
     def receive(self, method: str) -> Answer | None:
-        """Wait for the answer to what was sent; of a stream, for its first event."""
+        """Wait for an answer; for a stream, wait for its first event."""
         assert self._socket is not None
         try:
             with http.client.HTTPResponse(self._socket, method=method) as response:

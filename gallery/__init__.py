@@ -1,1 +1,1 @@
-"""The gallery: real tables as worked studies. ``python -m gallery`` plays them and writes docs/gallery."""
+"""The gallery: real tables as worked studies. ``python -m gallery`` runs them and writes docs/gallery."""

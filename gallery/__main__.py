@@ -1,4 +1,4 @@
-"""``python -m gallery``: play the gallery's studies, ask for advice on their tables, write docs/gallery."""
+"""``python -m gallery``: run the studies of the gallery, get advice on their tables, write docs/gallery."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("flights-by-origin", "flights-by-destination", "admissions")
-#: Runs are kept here, so that a second call only writes.
+#: The folder for runs, so that a second call only writes pages.
 KEPT = ROOT / ".gallery"
 
 
 def main(docs: Path = ROOT / "docs" / "gallery", kept: Path = KEPT) -> int:
-    """Make every page and the one that lists them."""
+    """Write all pages and their index."""
     found = []
     for name in NAMES:
         print(f"{name} …", file=sys.stderr, flush=True)
@@ -48,7 +48,7 @@ def main(docs: Path = ROOT / "docs" / "gallery", kept: Path = KEPT) -> int:
 
 
 def _curves(report: StudyReport, name: str) -> Picture:
-    """Return regret over rounds of the policies that were told the true spans."""
+    """Return the regret curves of the policies that were given the true spans."""
     found = contenders(report.study, report.study.cases[0])
     result = joined({one.label: load_result(report.folder / "runs" / one.folder) for one in found})
     return regret_panel(result, name=name, title=f"{report.study.title}: regret")

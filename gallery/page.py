@@ -1,4 +1,4 @@
-"""A page of the gallery: what a study and the advice on its table found, in words for practitioners."""
+"""A page of the gallery: the results of a study and of the advice on its table, for practitioners."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _UNITS = {
     "flights-by-destination": "punctual arrivals",
 }
 _INTRODUCTION = """\
-Each page goes the way from a table to a decision: are the groups worth using, which widths are safe, which
-policy, what does it save. Numbers and pictures are made from the study files beside the pages by
-`make gallery`."""
+Each page leads from a table to a decision: whether the groups are worth using, which widths are safe,
+which policy to use, and what it saves. `make gallery` computes all numbers and pictures from the study files next to
+the pages."""
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What a page is written of."""
+    """The data of a page."""
 
     name: str
     #: The file of the bundled table.
@@ -46,12 +46,12 @@ class Findings:
 
     @property
     def exact(self) -> CaseSummary:
-        """Policies that were told the true spans."""
+        """The results of policies that were given the true spans."""
         return self.report.summaries[0]
 
     @property
-    def told(self) -> CaseSummary:
-        """Policies that were told other widths."""
+    def other_widths(self) -> CaseSummary:
+        """The results of policies that were given other widths."""
         return self.report.summaries[1]
 
 
@@ -71,9 +71,9 @@ def _context(found: Findings) -> dict[str, Any]:
     study, advice = found.report.study, found.advice
     rows = {row["policy"]: row for row in found.exact.rows}
     base = found.exact.base
-    other = {row["policy"]: row for row in found.told.rows}
+    other = {row["policy"]: row for row in found.other_widths.rows}
 
-    def told_row(policy: str, widths: str) -> dict[str, Any]:
+    def row_with(policy: str, widths: str) -> dict[str, Any]:
         return other[f"{policy} {widths}"]
 
     ratios = [group.width / group.span for group in advice.groups if group.span]
@@ -87,8 +87,8 @@ def _context(found: Findings) -> dict[str, Any]:
         "trials": f"{int(advice.history.trials.sum()):,}",
         "runs": study.runs,
         "horizon": f"{study.horizon:,}",
-        "paid": markdown_table(_paid_table(found.exact)),
-        "told": markdown_table(_told_table(found.told)),
+        "regrets": markdown_table(_regret_table(found.exact)),
+        "other_widths": markdown_table(_widths_table(found.other_widths)),
         "groups": markdown_table(advice.table()),
         "at_risk": f"At risk if declared too narrow: {', '.join(risky)}. The best option may be there.",
         "recommended": advice.recommended,
@@ -98,12 +98,12 @@ def _context(found: Findings) -> dict[str, Any]:
         "picture_words": markdown_text(found.picture_words),
         "curve_words": markdown_text(found.curve_words),
         "regret": lambda policy: rows[policy]["regret"],
-        "paid_by": lambda policy: plus_minus(rows[policy]["regret"], rows[policy]["standard_error"]),
+        "mean_regret": lambda policy: plus_minus(rows[policy]["regret"], rows[policy]["standard_error"]),
         "saved": lambda policy: _saving(rows[policy]),
         "share": lambda policy: _share(rows[policy], base),
-        "told_regret": lambda *which: told_row(*which)["regret"],
-        "told_saving": lambda *which: _saving(told_row(*which)),
-        "told_share": lambda *which: _share(told_row(*which), base),
+        "regret_with": lambda *which: row_with(*which)["regret"],
+        "saving_with": lambda *which: _saving(row_with(*which)),
+        "share_with": lambda *which: _share(row_with(*which), base),
     }
 
 
@@ -115,7 +115,7 @@ def _share(row: dict[str, Any], base: dict[str, Any]) -> str:
     return f"{-row['difference'] / base['regret']:.0%}"
 
 
-def _paid_table(summary: CaseSummary) -> Table:
+def _regret_table(summary: CaseSummary) -> Table:
     rows = [
         (
             row["policy"],
@@ -129,29 +129,29 @@ def _paid_table(summary: CaseSummary) -> Table:
     return Table(("policy", "regret", "saved", "worst run", "best option, % of rounds"), tuple(rows))
 
 
-def _told_table(summary: CaseSummary) -> Table:
-    """Return a row for every way to declare widths, a column for every policy that uses them."""
-    told: dict[str, dict[str, str]] = {}
+def _widths_table(summary: CaseSummary) -> Table:
+    """Return one row per choice of widths, and one column per policy that uses widths."""
+    found: dict[str, dict[str, str]] = {}
     for row in summary.rows[1:]:
         policy = row["policy"].removesuffix(f" {row['widths']}")
-        told.setdefault(row["widths"], {})[policy] = plus_minus(row["regret"], row["standard_error"])
-    policies = list(next(iter(told.values())))
-    rows = [(_NOTHING.get(widths, widths), *map(paid.get, policies)) for widths, paid in told.items()]
+        found.setdefault(row["widths"], {})[policy] = plus_minus(row["regret"], row["standard_error"])
+    policies = list(next(iter(found.values())))
+    rows = [(_NOTHING.get(widths, widths), *map(regrets.get, policies)) for widths, regrets in found.items()]
     base = plus_minus(summary.base["regret"], summary.base["standard_error"])
     rows.append((f"none: {summary.base['policy']}", base, *[""] * (len(policies) - 1)))
     return Table(("declared widths", *policies), tuple(rows))
 
 
 def overview_text(found: list[Findings]) -> str:
-    """Return the page that lists all: what groups saved, table by table."""
+    """Return the index page: the savings by groups for each table."""
     study = found[0].report.study
     policies = (row["policy"] for row in found[0].exact.rows)
     columns = ("table", "options", "groups", *policies, f"{DEFAULT} saves")
     parts = [
         "# The gallery: real tables as worked studies",
         _INTRODUCTION,
-        f"Mean regret after {round_text(study.horizon)} rounds ± standard error, policies told the true "
-        "spans:",
+        f"Mean regret after {round_text(study.horizon)} rounds ± standard error, policies given the "
+        "true spans:",
         markdown_table(Table(columns, tuple(map(_overview_row, found)))),
     ]
     return "\n\n".join(parts) + "\n"
@@ -159,7 +159,7 @@ def overview_text(found: list[Findings]) -> str:
 
 def _overview_row(one: Findings) -> tuple[object, ...]:
     rows = {row["policy"]: row for row in one.exact.rows}
-    paid = [plus_minus(row["regret"], row["standard_error"]) for row in rows.values()]
+    regrets = [plus_minus(row["regret"], row["standard_error"]) for row in rows.values()]
     link = Markdown(f"[{markdown_text(one.report.study.title)}]({one.name}.md)")
     sizes = (len(one.advice.history.arms), len(one.advice.groups))
-    return (link, *sizes, *paid, _share(rows[DEFAULT], one.exact.base))
+    return (link, *sizes, *regrets, _share(rows[DEFAULT], one.exact.base))

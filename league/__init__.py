@@ -1,1 +1,1 @@
-"""The league: every policy on every problem, and which one to use."""
+"""The league: all policies on all problems, and which one to use."""

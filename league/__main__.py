@@ -1,4 +1,4 @@
-"""``python -m league``: every policy on every problem; with ``--out``, a part of that in a folder."""
+"""``python -m league``: all policies on all problems; with ``--out``, a part of them in another folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a league and print its advice; invalid input is one sentence and exit code 2."""
+    """Run a league and print its advice; after invalid input, print one sentence and return 2."""
     given = _parser().parse_args(arguments)
     try:
         return _run(given, shlex.join(["python", "-m", "league", *arguments]))
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _names(text: str) -> list[str]:
-    """Split at commas, but not at those within brackets, as in ``ads (after 12,000 trials)``."""
+    """Split at commas outside parentheses: ``ads (after 12,000 trials)`` is one name."""
     return [part.strip() for part in re.split(r",(?![^(]*\))", text)]
 
 

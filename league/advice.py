@@ -1,4 +1,4 @@
-"""Which policy to use: sentences made from the numbers."""
+"""Advice on which policy to use, generated from the numbers."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def advice(board: Board) -> list[str]:
 
 
 def has_guarantee(policy: str) -> bool:
-    """Tell whether anything is proven of a policy's regret."""
+    """Return whether a bound on a policy's regret is proven."""
     kind = POLICIES.get(policy)
     return kind is not None and kind.is_proven()
 
 
 def uses_widths(policy: str) -> bool:
-    """Tell whether a policy uses declared widths."""
+    """Return whether a policy uses declared widths."""
     kind = POLICIES.get(policy)
     return kind is not None and kind.uses_widths
 

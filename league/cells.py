@@ -1,4 +1,4 @@
-"""One cell of the league: the regret of a policy on a problem, and a key that tells if it is out of date."""
+"""One cell of the league: the regret of a policy on a problem, and a key that detects outdated cells."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Pair: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Settings:
-    """How every cell is simulated."""
+    """The settings of all cells."""
 
     horizon: int = 10**5
-    #: The runs of a cell; fewer where they would take too long.
+    #: The number of runs per cell; slow cells have fewer.
     runs: int = 100
     seed: int = 1
 
@@ -43,25 +43,25 @@ class Cell:
     key: str
     runs: int
     mean: float
-    #: None where there is one run.
+    #: None for a single run.
     standard_error: float | None
     median: float
     #: The 95th percentile.
     high: float
     max: float
-    #: How long one run took alone, compiled beforehand.
+    #: The time of a single run after compilation.
     seconds: float
-    #: The runs in which rewards contradicted a declared width, as far as the policy watches it.
+    #: The number of runs with a width alarm, if the policy checks widths.
     alarms: int = 0
 
     @property
     def pair(self) -> Pair:
-        """Which cell it is."""
+        """The problem and the policy of the cell."""
         return self.problem, self.policy
 
 
 def summarise(pair: Pair, key: str, regrets: NDArray[np.float64], seconds: float, alarms: int = 0) -> Cell:
-    """Return the cell of these regrets, one for each run, to six digits.
+    """Return the cell for the regret of each run, rounded to six digits.
 
     Examples
     --------
@@ -90,13 +90,13 @@ def _short(value: float) -> float:
 
 
 def versions() -> dict[str, str]:
-    """Return what the bits of all results depend on; the sources of a policy are part of its keys."""
+    """Return the versions that results depend on; the sources of a policy are part of its keys."""
     shared = {name: value for name, value in fingerprint().items() if name != "sources"}
     return {"clusterbandits": clusterbandits.__version__, **shared}
 
 
 def sources_of(name: str) -> str:
-    """Return a hash of the modules that simulate a policy; those of other policies count if it imports them.
+    """Return a hash of the modules that simulate a policy, including other policies that it imports.
 
     Examples
     --------
@@ -108,15 +108,15 @@ def sources_of(name: str) -> str:
 
 
 def has_cell(problem: Problem, name: str) -> bool:
-    """Tell whether a policy can be run on a problem: some cannot begin with sums of rewards."""
+    """Return whether a policy can be run on a problem: some cannot start from sums of rewards."""
     learner = policy(name, problem.clusters, family=problem.instance.family)
     return problem.start is None or not learner.kernels.wants_each
 
 
 def cell_key(problem: Problem, name: str, settings: Settings, made_by: dict[str, str]) -> str:
-    """Return a hash of all that decides a cell: true means, policy, its sources, what it knows, settings.
+    """Return a hash of all that determines a cell: true means, policy, sources, clusters, history, settings.
 
-    Widths count only where they can change what the policy does; elsewhere one cell serves all widths of an
+    Widths count only if they can change the policy's choices; otherwise one cell is used for all widths of an
     instance.
     """
     learner = policy(name, problem.clusters, family=problem.instance.family)

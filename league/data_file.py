@@ -30,9 +30,9 @@ COLUMNS = (
 
 
 def csv_of(board: Board) -> str:
-    """Return the text of the file: problems in their order, policies by rank.
+    """Return the text of the file: problems in order, policies by rank.
 
-    A standard error that is not known, that of one run, is empty.
+    The standard error of a single run is empty.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""What problems draw once, at fixed seeds: small success rates, and histories."""
+"""Random parts of problems, drawn with fixed seeds: small success rates, and histories."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ if TYPE_CHECKING:
     from clusterbandits.studies.history import History
 
 _SEED = 1
-#: The standard deviation of arms around their group on the log scale, and where it is cut off.
+#: The standard deviation of arms around their group on the log scale, and the truncation in standard
+#: deviations.
 _SPREAD, _CUT = 0.3, 2.0
 
 
 def draw_rates(groups: int, size: int, low: float, high: float) -> list[list[float]]:
-    """Return success rates between two bounds, a list for every group.
+    """Return success rates between two bounds, one list per group.
 
-    The rates of groups are log-uniform. Those of their arms are normal around them on the log scale, with a
-    standard deviation of 0.3, cut off at twice that. Four digits are kept, so that every machine has the same
-    rates.
+    The rates of groups are log-uniform. Those of their arms are normal around them on the log scale with a
+    standard deviation of 0.3, truncated at twice that. Rates are rounded to four digits, so that they are the
+    same on all machines.
 
     Parameters
     ----------
     groups, size
-        The number of groups, and of arms in each.
+        Number of groups, and number of arms per group.
     low, high
-        The bounds of all rates.
+        Bounds of all rates.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def draw_rates(groups: int, size: int, low: float, high: float) -> list[list[flo
 
 
 def draw_history(instance: Instance, trials: int) -> History:
-    """Return a history of an instance with the same number of trials for every arm.
+    """Return a history of an instance with the same number of trials for each arm.
 
     Examples
     --------

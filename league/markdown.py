@@ -1,4 +1,4 @@
-"""Paragraphs and tables of Markdown whose source is as readable as the page."""
+"""Paragraphs and tables of Markdown with readable source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINE = 118
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """Return a paragraph in lines, the first with one prefix and the others with another."""
+    """Return a wrapped paragraph, with one prefix for the first line and another for the rest."""
     wrapper = textwrap.TextWrapper(
         LINE, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
@@ -21,12 +21,12 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
 
 
 def items(texts: Sequence[str]) -> str:
-    """Return a list of paragraphs, one item each."""
+    """Return a Markdown list with one item per text."""
     return "\n".join(wrapped(text, "- ", "  ") for text in texts)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> str:
-    """Return a table; ``sides`` has an ``l`` or ``r`` for every column.
+    """Return a table; ``sides`` has an ``l`` or ``r`` per column.
 
     Examples
     --------

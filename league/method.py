@@ -1,4 +1,4 @@
-"""How a league was measured, as blocks of Markdown."""
+"""The method of a league, as blocks of Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def method(results: Results, board: Board, data: str) -> list[str]:
-    """Return how cells were simulated, what the problems are, and how to do it again."""
+    """Return how cells were simulated, what the problems are, and how to repeat the league."""
     return [
         wrapped(f"{_cells(results, board)} {_versions(results)}"),
         f"```console\n{results.command}\n```",
@@ -60,7 +60,7 @@ def _versions(results: Results) -> str:
 
 
 def _sources(board: Board) -> list[str]:
-    """Say what the problems are, one sentence per source."""
+    """Return descriptions of the problems, one sentence per source."""
     cold = [problem for problem in board.problems if problem.start is None]
     figures = [problem for problem in cold if _source(problem).startswith("figure")]
     others = {_source(problem): problem.shows for problem in cold if problem not in figures}

@@ -1,4 +1,4 @@
-"""Numbers and lists as the page writes them."""
+"""Formats of numbers and lists on the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def times(ratio: float) -> str:
 
 
 def short_times(ratio: float) -> str:
-    """Return a ratio of at least 1 in four letters at most.
+    """Return a ratio of at least 1 in at most four characters.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Return parts as a list in a sentence.
+    """Return parts as an enumeration in a sentence.
 
     Examples
     --------

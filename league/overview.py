@@ -15,39 +15,39 @@ if TYPE_CHECKING:
     from league.cells import Cell, Pair
     from league.problems import Kind, Problem
 
-#: A policy is ruined on a problem where its 95th percentile is over this many times the least.
+#: A policy fails on a problem if its 95th percentile exceeds the smallest one by this factor.
 RUIN = 10.0
 
 
 @dataclass(frozen=True)
 class Overall:
-    """One policy over the problems where it has a cell."""
+    """The results of one policy on all problems with a cell."""
 
     policy: str
-    #: How many problems these are.
+    #: The number of these problems.
     problems: int
-    #: The geometric mean of its ratios to the best.
+    #: The geometric mean of its ratios to the best policy.
     ratio: float
-    #: Where its ratio to the best is the largest, and where that of its 95th percentile is.
+    #: The problems with its largest ratio to the best, and with the largest ratio of its 95th percentile.
     worst: Standing
     worst_tail: Standing
-    #: On how many problems it is ruined.
+    #: The number of problems on which it fails.
     ruined: int
-    #: The seconds that one run takes: the median over problems, and the most.
+    #: The seconds per run: the median and the maximum over problems.
     seconds: float
     most_seconds: float
 
 
 @dataclass(frozen=True)
 class Board:
-    """The standings of every problem that has any cell."""
+    """The standings of all problems with cells."""
 
     problems: tuple[Problem, ...]
     standings: Mapping[str, tuple[Standing, ...]]
 
     @classmethod
     def of_cells(cls, problems: Sequence[Problem], cells: Mapping[Pair, Cell]) -> Board:
-        """Return the board of the cells that belong to these problems."""
+        """Return the board of the cells of these problems."""
         of: dict[str, list[Cell]] = {}
         for (name, _), cell in cells.items():
             of.setdefault(name, []).append(cell)
@@ -55,20 +55,20 @@ class Board:
         return cls(kept, {problem.name: standings(of[problem.name]) for problem in kept})
 
     def of_kind(self, kind: Kind) -> Board:
-        """Return the part of the board with problems of one kind."""
+        """Return the board restricted to problems of one kind."""
         kept = tuple(problem for problem in self.problems if problem.kind == kind)
         return Board(kept, {problem.name: self.standings[problem.name] for problem in kept})
 
     def of_policy(self, policy: str) -> dict[str, Standing]:
-        """Return the standings of one policy by problem, where it has a cell."""
+        """Return the standings of one policy by problem."""
         return {
             name: one for name, rows in self.standings.items() for one in rows if one.cell.policy == policy
         }
 
     def overview(self) -> tuple[Overall, ...]:
-        """Return every policy over all problems, the least geometric mean of ratios first.
+        """Return the results of all policies, sorted by the geometric mean of ratios.
 
-        Policies without a cell on some problems come last, since their means are over other problems.
+        Policies without a cell on some problems come last, since their means are not comparable.
         """
         names = dict.fromkeys(one.cell.policy for rows in self.standings.values() for one in rows)
         rows = [_overall(name, list(self.of_policy(name).values())) for name in names]
@@ -77,19 +77,19 @@ class Board:
 
 @dataclass(frozen=True)
 class Duel:
-    """One policy beside another, over the problems where both have a cell."""
+    """A comparison of two policies on the problems where both have a cell."""
 
-    #: The problems where it has significantly less regret, and those where it has significantly more.
+    #: The problems with significantly less regret, and those with significantly more.
     less: tuple[str, ...]
     more: tuple[str, ...]
     problems: int
-    #: The largest ratio of its mean regret to the other's, and the problem where it is.
+    #: The largest ratio of its mean regret to the other's, and its problem.
     worst: float
     worst_on: str
 
 
 def duel(board: Board, policy: str, other: str) -> Duel | None:
-    """Compare two policies: Welch's one-sided tests with Holm's correction over problems."""
+    """Compare two policies by Welch's one-sided tests with Holm's correction over problems."""
     own, others = board.of_policy(policy), board.of_policy(other)
     names = [name for name in own if name in others]
     if not names:
@@ -128,7 +128,7 @@ def _overall(policy: str, found: Sequence[Standing]) -> Overall:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive numbers, infinity among them.
+    """Return the geometric mean of positive numbers, which may be infinite.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The league as a page of Markdown: which policy to use, and where the default is not the best."""
+"""The league as a Markdown page: which policy to use, and where the default is not the best."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from league.results import Results
     from league.standings import Mark, Standing
 
-#: Policies that the default is compared with one by one.
+#: The policies that the default is compared with one by one.
 _USUAL = ("thompson", "kl-ucb", "clus-ucb")
 _KINDS: dict[Kind, str] = {
     "true widths": "no declared width is too small",
@@ -40,11 +40,11 @@ def page(results: Results, board: Board, picture: str, data: str) -> str:
     Parameters
     ----------
     results
-        How the cells were simulated.
+        Cells and settings.
     board
-        The standings of all problems.
+        Standings of all problems.
     picture, data
-        The names of the files beside the page.
+        Names of the files next to the page.
     """
     rows = board.overview()
     blocks = [
@@ -123,7 +123,7 @@ def _bold(text: str, best: bool) -> str:
 
 
 def _missing(board: Board, rows: Sequence[Overall]) -> list[str]:
-    """Say which policies have no cell on some problems."""
+    """Return notes on policies without a cell on some problems."""
     whole = len(board.problems)
     found = [f"`{row.policy}` ({whole - row.problems})" for row in rows if row.problems < whole]
     if not found:
@@ -151,7 +151,7 @@ def _kinds(board: Board) -> str:
 
 
 def _default(board: Board) -> list[str]:
-    """Return the section on the default policy: all problems, those first where it is far from the best."""
+    """Return the section on the default policy: all problems, sorted by its ratio to the best."""
     found = board.of_policy(DEFAULT)
     if not found:
         return []

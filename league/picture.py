@@ -1,4 +1,4 @@
-"""The league as a picture: policies as rows, problems as columns, colour for regret over the best."""
+"""The league as a heat map: policies as rows, problems as columns, colours for ratios of regret."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WIDTH, _ROW, _WIDEST_CELL = 10.4, 0.21, 0.42
 _LEFT, _RIGHT, _TOP, _BOTTOM = 1.2, 0.7, 1.45, 0.8
 #: The space between groups of columns, in cells.
 _GAP = 0.35
-#: From light yellow to dark brown by lightness alone, so that it reads without colour too.
+#: From light yellow to dark brown with monotone lightness, so that it is readable without colour.
 _COLOURS, _LARGEST = "YlOrBr", 30.0
 _FRAMES: dict[Mark, dict[str, Any]] = {
     "best": {"edgecolor": "black", "linewidth": 1.4, "zorder": 3},
@@ -43,7 +43,7 @@ _FRAMES: dict[Mark, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Square:
-    """One square of the picture."""
+    """One square of the heat map."""
 
     ratio: float
     mark: Mark
@@ -51,7 +51,7 @@ class Square:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: squares from the top down, None where a policy has no cell, and the group of columns."""
+    """One column: squares from top to bottom, None for missing cells, and the group of columns."""
 
     name: str
     squares: tuple[Square | None, ...]
@@ -60,7 +60,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Heat:
-    """Everything the picture shows. Made by ``heat``, drawn by ``save_picture``."""
+    """The data of the heat map, computed by ``heat`` and drawn by ``save_picture``."""
 
     title: str
     policies: tuple[str, ...]
@@ -68,7 +68,7 @@ class Heat:
 
 
 def heat(board: Board, horizon: int) -> Heat:
-    """Return the numbers of the picture: problems by kind, then a summary of all."""
+    """Return the data of the heat map: problems by kind, then a summary."""
     rows = board.overview()
     policies = tuple(row.policy for row in rows)
     columns = []
@@ -86,16 +86,16 @@ def heat(board: Board, horizon: int) -> Heat:
 
 
 def save_picture(shown: Heat, path: Path) -> None:
-    """Write the picture in the format of the suffix, whole or not at all."""
+    """Write the heat map atomically, in the format of the suffix."""
     settings: dict[str, Any] = {
         "font.size": 8,
-        "font.sans-serif": ["DejaVu Sans"],  # one name: it is written beside each of some 500 texts
+        "font.sans-serif": ["DejaVu Sans"],  # a single name, since it is repeated for about 500 texts
         "svg.fonttype": "none",
         "svg.hashsalt": "league",
     }
     buffer = io.BytesIO()
     form = path.suffix[1:]
-    # No date, so that equal data make equal files.
+    # No date, so that equal data give equal files.
     metadata = {"Date": None} if form == "svg" else {}
     with matplotlib.style.context(["default", settings]):
         _draw(shown).savefig(buffer, format=form, dpi=200, metadata=metadata)
@@ -168,7 +168,7 @@ def _lightness(colour: tuple[float, float, float, float]) -> float:
 
 
 def _draw_groups(axes: Axes, shown: Heat, lefts: list[float]) -> None:
-    """Name the groups of columns below them."""
+    """Draw the names of the groups of columns below them."""
     foot = len(shown.policies) + 0.35
     ends: dict[str, list[float]] = {}
     for left, column in zip(lefts, shown.columns, strict=True):
@@ -182,7 +182,7 @@ def _draw_groups(axes: Axes, shown: Heat, lefts: list[float]) -> None:
 
 
 def _draw_key(figure: Figure, width: float, height: float, gaps: bool) -> None:
-    """Say at the foot what frames and dashes mean; the numbers themselves are the key to the colours."""
+    """Draw the legend of frames and dashes; colours need none, since the squares have numbers."""
     axes = figure.add_axes((0.08 / width, 0.06 / height, 1 - 0.16 / width, 0.2 / height))
     axes.set(xlim=(0, width - 0.16), ylim=(0, 0.2))
     axes.axis("off")

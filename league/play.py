@@ -1,4 +1,4 @@
-"""Simulate the cells that are missing or out of date, one after the other, each on all cores."""
+"""Simulate missing and outdated cells one by one, each on all cores."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from clusterbandits import Result
     from league.problems import Problem
 
-#: All runs are simulated if one takes at most QUICK seconds, and for the default policy, which the league is
-#: to judge. Otherwise a cell has as many as fit into BUDGET seconds on one core, and at least FEWEST_RUNS.
+#: All runs are simulated if one takes at most QUICK seconds, and always for the default policy, which the
+#: league evaluates. Other cells have as many runs as fit into BUDGET seconds on one core, and at least
+#: FEWEST_RUNS.
 QUICK, BUDGET, FEWEST_RUNS = 1.0, 40.0, 10
-#: If a run takes SLOW seconds or more, there are only so many.
+#: The number of runs if one takes SLOW seconds or more.
 SLOW, SLOWEST_RUNS = 30.0, 2
-#: A run is timed over this share of its rounds first, and over all of them where that is quick.
+#: A run is first timed over 1/_SHARE of its rounds, and over all rounds if that takes at most _SHORT seconds.
 _SHARE, _SHORT = 20, 1.0
 
 
 def affordable_runs(wanted: int, seconds: float) -> int:
-    """Return how many runs to simulate if one takes so many seconds: fewer than wanted for slow ones.
+    """Return the number of runs to simulate, given the seconds per run: fewer than ``wanted`` if slow.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def affordable_runs(wanted: int, seconds: float) -> int:
 
 
 def play_cell(problem: Problem, policy: str, key: str, settings: Settings) -> Cell:
-    """Time one run of a policy on a problem, then simulate as many as it can afford."""
+    """Time one run of a policy on a problem, then simulate the affordable number of runs."""
     _play(problem, policy, replace(settings, horizon=min(100, settings.horizon)), runs=1)  # compiles
     short = replace(settings, horizon=settings.horizon // _SHARE or 1)
     seconds = _SHARE * _seconds(problem, policy, short)
@@ -84,18 +85,18 @@ def play_league(
     path: Path,
     say: Callable[[str], None],
 ) -> Results:
-    """Return results with every cell of these problems and policies, and no others; saved after each cell.
+    """Return results with exactly the cells of these problems and policies; they are saved after each cell.
 
     Parameters
     ----------
     results
         Settings and versions, and cells of earlier leagues.
     problems, policies
-        What is simulated.
+        Problems and policies to simulate.
     path
-        The file of results; an interruption loses at most one cell.
+        File of results; an interruption loses at most one cell.
     say
-        Called with a sentence after every cell.
+        Function that receives a message after each cell.
     """
     keys = {
         (problem.name, policy): cell_key(problem, policy, results.settings, dict(results.versions))

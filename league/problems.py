@@ -1,4 +1,4 @@
-"""The problems of the league: the paper's, a hard one, bundled tables, small rates, warm starts."""
+"""The problems of the league: those of the paper, a hard one, bundled tables, small rates, warm starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from clusterbandits import Clusters
     from clusterbandits.studies.history import History
 
-#: Whether widths hold everywhere, fail only where no best arm is, or fail the group of a best arm.
+#: Whether all widths are true, some are too small but only in groups without a best arm, or in the best arm's
+#: group.
 Fit = Literal["true", "harmless", "misleading"]
 Kind = Literal["true widths", "harmless widths", "misleading widths", "small rates", "warm start"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -28,9 +29,9 @@ _KINDS_OF_WIDTHS: dict[Fit, Kind] = {
     "harmless": "harmless widths",
     "misleading": "misleading widths",
 }
-#: The rates of a problem are small if all are below this.
+#: A problem has small rates if all are below this.
 SMALL = 0.05
-#: Trials per arm of the histories that warm starts begin with.
+#: Trials per arm in the histories of warm starts.
 TRIALS = {"ads": 200, "flights-by-origin": 50, "admissions": 20}
 _AD_RATES, _RARE_RATES = (0.001, 0.03), (0.0004, 0.0025)
 _DRAWN = "between {} and {}, drawn once at a fixed seed"
@@ -40,20 +41,20 @@ _RARE = f"arms with success rates {_DRAWN.format(*_RARE_RATES)}"
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem: the true means, and what policies know of them."""
+    """One problem: the true means, and the clusters, widths and history given to policies."""
 
     name: str
-    #: A name that fits over a column of the picture.
+    #: A short name that fits above a column of the heat map.
     short: str
     shows: str
     instance: Instance
     clusters: Clusters
-    #: The history that policies begin with, if any.
+    #: The history that policies start from, if any.
     start: History | None = None
 
     @property
     def fit(self) -> Fit:
-        """Whether the widths can be trusted, and if not, whether that matters.
+        """Whether the widths are true and, if not, whether the best arm is affected.
 
         Examples
         --------
@@ -67,7 +68,7 @@ class Problem:
 
     @property
     def kind(self) -> Kind:
-        """The group of problems that it is counted in.
+        """The kind of the problem.
 
         Examples
         --------
@@ -81,7 +82,7 @@ class Problem:
 
 
 def problems() -> tuple[Problem, ...]:
-    """Return all problems, in the order of the data file.
+    """Return all problems in the order of the data file.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def problems() -> tuple[Problem, ...]:
 
 
 def choose(names: Iterable[str] = ()) -> tuple[Problem, ...]:
-    """Return the problems of these names, all where there are none."""
+    """Return the named problems, or all if no names are given."""
     known = {problem.name: problem for problem in problems()}
     wanted = [choice("--problems", "league", name, known) for name in names]
     return tuple(known[name] for name in dict.fromkeys(wanted or known))

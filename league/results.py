@@ -1,4 +1,4 @@
-"""The numbers behind the page, in one JSON file that is whole at any time, with one line per cell."""
+"""The numbers of the page, in one JSON file with one line per cell that is always complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORMAT = "clusterbandits league 1"
 
 @dataclass(frozen=True)
 class Results:
-    """All cells, how they were simulated, and by what."""
+    """All cells, with settings and versions."""
 
     command: str
     settings: Settings
@@ -28,7 +28,7 @@ class Results:
     cells: Mapping[Pair, Cell]
 
     def to_json(self) -> str:
-        """Return the file's text."""
+        """Return the text of the file."""
         head = {
             "format": _FORMAT,
             "command": self.command,
@@ -42,7 +42,7 @@ class Results:
 
     @classmethod
     def from_json(cls, text: str) -> Results:
-        """Return the results that ``to_json`` wrote; anything else is a ValueError, KeyError or TypeError."""
+        """Return the results that ``to_json`` wrote; other texts raise ValueError, KeyError or TypeError."""
         data: dict[str, Any] = json.loads(text)
         if data["format"] != _FORMAT:
             raise ValueError(data["format"])
@@ -56,7 +56,7 @@ class Results:
 
 
 def load(path: Path) -> Results | None:
-    """Return the results a file holds, None where there is no file yet."""
+    """Return the results in a file, or None if there is no file yet."""
     try:
         return Results.from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -69,6 +69,6 @@ def load(path: Path) -> Results | None:
 
 
 def save(results: Results, path: Path) -> None:
-    """Write results, whole or not at all."""
+    """Write results atomically."""
     with whole_file(path) as unfinished:
         unfinished.write_text(results.to_json(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One league from beginning to end: simulate what is missing, then write the page and its files."""
+"""A complete league: simulate missing cells, then write the page and its files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Places:
 
     @classmethod
     def in_folder(cls, folder: Path) -> Places:
-        """Return places in one folder, which is created if it does not exist."""
+        """Return files in one folder, which is created if it does not exist."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""How policies stand on one problem: ranks, ratios to the best, and who is not significantly worse."""
+"""The standings of policies on one problem: ranks, ratios to the best, and significance."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Mark = Literal["best", "close", "worse"]
 
 @dataclass(frozen=True)
 class Standing:
-    """One policy on one problem, beside the best one there."""
+    """The standing of one policy on one problem, relative to the best one."""
 
     cell: Cell
-    #: 1 for the least mean regret; equals share the better rank.
+    #: 1 for the smallest mean regret; ties share the better rank.
     rank: int
-    #: Mean regret over the least one.
+    #: The ratio of the mean regret to the smallest one.
     ratio: float
-    #: 95th percentile over the least one.
+    #: The ratio of the 95th percentile to the smallest one.
     tail_ratio: float
-    #: ``"close"`` where it is not significantly worse than the best.
+    #: ``"close"`` if it is not significantly worse than the best.
     mark: Mark
 
 
@@ -39,7 +39,7 @@ def standings(cells: Sequence[Cell]) -> tuple[Standing, ...]:
     Parameters
     ----------
     cells
-        The cells of that problem.
+        Cells of that problem.
     """
     ordered = sorted(cells, key=lambda cell: cell.mean)
     best, rivals = ordered[0], ordered[1:]
@@ -60,9 +60,10 @@ def standings(cells: Sequence[Cell]) -> tuple[Standing, ...]:
 
 
 def worse_than(rival: Cell, best: Cell) -> float:
-    """Return the p-value of "the rival has no more regret than the best": Welch's one-sided test.
+    """Return the p-value of "the rival has no more regret than the best" by Welch's one-sided test.
 
-    It is 1 if one of them has a single run, which has no spread. Where all runs are equal the means decide.
+    It is 1 if one of them has a single run, since its variance is unknown. If all runs are equal, the means
+    decide.
     """
     if rival.standard_error is None or best.standard_error is None:
         return 1.0
@@ -79,7 +80,7 @@ def _moments(cell: Cell) -> tuple[float, float, int]:
 
 
 def holm(values: Sequence[float], level: float = LEVEL) -> list[bool]:
-    """Return which hypotheses Holm's procedure rejects, a false one with a chance of at most ``level``.
+    """Return which hypotheses Holm's procedure rejects at a family-wise error rate of ``level``.
 
     Examples
     --------
