@@ -141,25 +141,23 @@ def measure() -> list[Measurement]:
     """Follow advice on 200 histories."""
     found = follow_advice(_HISTORIES, _HORIZON, _WORLDS, _RUNS, seed=15)
     measured = [Measurement("advice over the best single policy", found.excess(), "%", limit=_LIMIT)]
-    measured += [Measurement(f"the same, {kind} truths", found.excess(kind), "%") for kind in KINDS]
+    measured += [Measurement(f"the same, {kind} environments", found.excess(kind), "%") for kind in KINDS]
     for name in sorted(set(found.recommended)):
         measured.append(
             Measurement(f"histories that {name} is advised for", found.recommended.count(name), "")
         )
     for place in np.argsort(found.regret.mean(axis=1)):
         measured.append(Measurement(f"mean regret, {TRIED[place]}", float(found.regret[place].mean()), ""))
-    bias = found.bias()
+    bias, excess = found.bias(), "excess of predicted over actual regret"
     return [
         *measured,
         Measurement("mean regret, advice", float(found.of(found.regret, None).mean()), ""),
         Measurement("mean regret, predicted", float(found.of(found.predicted, None).mean()), ""),
-        *_predicted("predicted over what came", bias),
-        Measurement(
-            "predicted over what came, in standard errors", abs(bias.value) / bias.error, "", limit=3
-        ),
-        *_predicted(f"predicted over what came, {PLAIN}", found.bias(PLAIN)),
+        *_predicted(excess, bias),
+        Measurement(f"{excess}, in standard errors", abs(bias.value) / bias.error, "", limit=3),
+        *_predicted(f"{excess}, {PLAIN}", found.bias(PLAIN)),
         *(
-            _percent(f"predicted over what came, {name or 'advice'}, {kind} truths", found.bias(name, kind))
+            _percent(f"{excess}, {name or 'advice'}, {kind} environments", found.bias(name, kind))
             for name in (None, PLAIN)
             for kind in KINDS
         ),

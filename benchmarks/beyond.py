@@ -17,5 +17,5 @@ def measure() -> list[Measurement]:
         beyond = run_command("paper", "--out", str(report), "--beyond", cache=cache)
     return [
         Measurement("paper --beyond, its own policies not yet compiled", beyond.seconds, "s", limit=900),
-        Measurement("paper --beyond, most memory", beyond.memory, "MB"),
+        Measurement("paper --beyond, peak memory", beyond.memory, "MB"),
     ]

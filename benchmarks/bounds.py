@@ -77,5 +77,5 @@ def measure() -> list[Measurement]:
         Measurement("100,000 arms in 1,000 clusters", 1e3 * times[100_000], "ms"),
         Measurement("time of 100,000 arms over 10,000", times[100_000] / times[10_000], "×", limit=13),
         Measurement("plain Python loop over regret_bound", plain / times[10_000], "×"),
-        Measurement("a linear program a cluster over regret_bound", programs / times[10_000], "×"),
+        Measurement("one linear program per cluster over regret_bound", programs / times[10_000], "×"),
     ]

@@ -238,14 +238,14 @@ def _drawing() -> list[Measurement]:
     mabwiser = _mabwiser(LearningPolicy.ThompsonSampling())
     many = _river(bandit.ThompsonSampling(reward_obj=proba.Beta(1, 1), seed=1), means, 2_000)
     found = [
-        Measurement("river's Thompson sampling, a round", river, "µs"),
-        Measurement("river's Thompson sampling, a round with 183 arms", many, "µs"),
-        Measurement("MABWiser's Thompson sampling, a round", mabwiser, "µs"),
+        Measurement("river's Thompson sampling, per round", river, "µs"),
+        Measurement("river's Thompson sampling, per round with 183 arms", many, "µs"),
+        Measurement("MABWiser's Thompson sampling, per round", mabwiser, "µs"),
     ]
     for name in ("thompson", "tsc", "hier-ts", "kindred"):
         limits = (40, 150) if name == "kindred" else (None, None)
         found += [
-            Measurement(f"{name}, a round of ask and tell", _ours(name), "µs", limit=limits[0]),
+            Measurement(f"{name}, ask and tell per round", _ours(name), "µs", limit=limits[0]),
             Measurement(
                 f"{name}, ask and tell with 183 arms",
                 _ours(name, clusters, means, 10_000),
@@ -260,13 +260,13 @@ def measure() -> list[Measurement]:
     """Measure a round of ``ask`` and ``tell`` on 6 arms, and for random policies also on 183 arms."""
     river, mabwiser = _river(bandit.UCB(delta=1.0, seed=1)), _mabwiser(LearningPolicy.UCB1(alpha=1.0))
     found = [
-        Measurement("river's UCB, a round", river, "µs"),
-        Measurement("MABWiser's UCB1, a round", mabwiser, "µs"),
+        Measurement("river's UCB, per round", river, "µs"),
+        Measurement("MABWiser's UCB1, per round", mabwiser, "µs"),
     ]
     for name in ("kl-ucb", "clus-ucb"):
         own = _ours(name)
         found += [
-            Measurement(f"{name}, a round of ask and tell", own, "µs"),
+            Measurement(f"{name}, ask and tell per round", own, "µs"),
             Measurement(f"{name} over river's UCB", own / river, "×", limit=3),
             Measurement(f"{name} over MABWiser's UCB1", own / mabwiser, "×", limit=1),
         ]

@@ -20,5 +20,5 @@ def measure() -> list[Measurement]:
         Measurement("paper, empty compile cache", cold.seconds, "s", limit=120),
         Measurement("paper, warm compile cache", warm.seconds, "s", limit=45),
         Measurement("paper, all runs stored", stored.seconds, "s"),
-        Measurement("paper, most memory", max(cold.memory, warm.memory), "MB", limit=600),
+        Measurement("paper, peak memory", max(cold.memory, warm.memory), "MB", limit=600),
     ]

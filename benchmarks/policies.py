@@ -85,21 +85,21 @@ def measure() -> list[Measurement]:
     found = []
     for name in POLICIES:
         taken = _nanoseconds_a_round(instance, name, clusters)
-        found.append(Measurement(f"{name}, a round", taken, "ns", limit=_LIMITS.get(name)))
+        found.append(Measurement(f"{name}, per round", taken, "ns", limit=_LIMITS.get(name)))
     flights = table_instance("flights-by-destination")
     for name in ("thompson", "tsc", "kindred"):
         taken = _nanoseconds_a_round(flights, name, flights.clusters(), _MANY_ARMS_ROUNDS)
         limit = _MANY_ARMS_LIMITS.get(name)
-        found.append(Measurement(f"{name}, a round with 183 arms", taken, "ns", limit=limit))
+        found.append(Measurement(f"{name}, per round with 183 arms", taken, "ns", limit=limit))
     plain = _plain_nanoseconds(instance)
-    thompson = next(one.value for one in found if one.claim == "thompson, a round")
+    thompson = next(one.value for one in found if one.claim == "thompson, per round")
     draws = []
     for arms, width in ((2, 0.02), (3, 0.02), (3, 0.2), (10, 0.02), (10, 0.2)):
         claim = f"a draw of {arms} arms within {width:g}"
         draws.append(Measurement(claim, _microseconds_a_draw(arms, width), "µs"))
     return [
         *found,
-        Measurement("plain compiled loop of Thompson, a round", plain, "ns"),
+        Measurement("plain compiled loop of Thompson, per round", plain, "ns"),
         Measurement("thompson over that loop", thompson / plain, "×"),
         *draws,
     ]

@@ -60,9 +60,9 @@ def measure() -> list[Measurement]:
         long = run_replay(file)
     return [
         Measurement("replay of 10⁷ rows, two policies", long.seconds, "s", limit=60),
-        Measurement("replay of 10⁷ rows, rows a second", _LONG / long.seconds, "1/s"),
+        Measurement("replay of 10⁷ rows, rows per second", _LONG / long.seconds, "1/s"),
         Measurement("replay of 10⁷ rows, size of the log", size, "MB"),
-        Measurement("replay of 10⁷ rows, most memory", long.memory, "MB", limit=450),
+        Measurement("replay of 10⁷ rows, peak memory", long.memory, "MB", limit=450),
         Measurement("replay, memory of 10⁷ rows over 10⁶", long.memory / short.memory, "×", limit=1.2),
         Measurement("replay of 10⁶ rows, two policies", short.seconds, "s"),
     ]

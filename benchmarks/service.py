@@ -89,7 +89,7 @@ def _rates(kind: str, address: str, workers: int, bare: float, folder: Path) -> 
     return [
         Measurement(f"{label}: pairs per second", most, "1/s"),
         Measurement(
-            f"{label}: of a bare endpoint",
+            f"{label}: share of a bare endpoint",
             100 * most / bare,
             "%",
             40 if promised else None,

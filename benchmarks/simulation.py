@@ -127,17 +127,17 @@ def measure() -> list[Measurement]:
         plain = _plain_seconds_a_round(instance, policy(name, clusters))
         found += [
             Measurement(f"{name}, 10⁶ rounds of Figure 4", 1e3 * short, "ms"),
-            Measurement(f"{name}, plain compiled loop over holding", 1e6 * plain / short, "×", 100, True),
+            Measurement(f"{name}, plain compiled loop over skip-ahead", 1e6 * plain / short, "×", 100, True),
             Measurement(f"{name}, 10¹⁰ rounds over 10⁶", long / short, "×", limit=40),
             Measurement(f"{name}, 1,000 arms over 6 arms", large / short, "×", limit=100),
-            Measurement(f"{name}, a round of 10⁶, holding", 1e3 * short, "ns"),
-            Measurement(f"{name}, a round, plain compiled loop", 1e9 * plain, "ns"),
+            Measurement(f"{name}, per round of 10⁶, skip-ahead", 1e3 * short, "ns"),
+            Measurement(f"{name}, per round, plain compiled loop", 1e9 * plain, "ns"),
         ]
     means = np.array(instance.means)
     return [
         *found,
-        Measurement("a round, KL-UCB in NumPy", 1e9 * _numpy_loop(means, 3_000), "ns"),
-        Measurement("a round, river's UCB", 1e9 * _river_loop(means, 20_000), "ns"),
+        Measurement("KL-UCB in NumPy, per round", 1e9 * _numpy_loop(means, 3_000), "ns"),
+        Measurement("river's UCB, per round", 1e9 * _river_loop(means, 20_000), "ns"),
         Measurement("two workers over one", _two_workers(instance, clusters), "×", 1.8, at_least=True),
         Measurement("first call in a new process, warm cache", _first_call(), "s", limit=0.5),
     ]

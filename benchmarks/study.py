@@ -40,7 +40,7 @@ def measure() -> list[Measurement]:
         small, large = _play(100, folder), _play(1000, folder)
     return [
         Measurement("1,000 instances, 80,000 runs of 10⁵ rounds", large.first.seconds, "s", limit=3600),
-        Measurement("1,000 instances, most memory", large.first.memory, "MB", limit=1000),
+        Measurement("1,000 instances, peak memory", large.first.memory, "MB", limit=1000),
         Measurement("1,000 instances, all runs stored", large.again.seconds, "s"),
         Measurement("1,000 instances, size of the folder", large.megabytes, "MB"),
         Measurement("time of 1,000 instances over 100", large.first.seconds / small.first.seconds, "times"),

@@ -28,8 +28,8 @@ _UNITS = {
 }
 _INTRODUCTION = """\
 Each page leads from a table to a decision: whether the groups are worth using, which widths are safe,
-which policy to use, and what it saves. `make gallery` computes all numbers and pictures from the study files next to
-the pages."""
+which policy to use, and what it saves. `make gallery` computes all numbers and pictures from the
+study files next to the pages."""
 
 
 @dataclass(frozen=True, eq=False)
