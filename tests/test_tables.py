@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from rich.cells import cell_len
 
 from clusterbandits.serial import restore_number, to_json
 from clusterbandits.tables import Table, cell
@@ -81,3 +82,14 @@ def test_shortened_texts_have_no_more_letters_than_allowed() -> None:
             assert len(short) == min(most, len(text))
             assert (short == text) == (most >= len(text))
     assert [without_middle(text, most) for most in (1, 2, 3, 5)] == ["…", "a…", "a…j", "ab…ij"]
+
+
+def test_words_can_continue_on_the_next_line() -> None:
+    name = "Spring 2026, returning visitors, all regions but the north and the islands, mobile only"
+    rows = ((name, 1, "too loose: 4.6 × trials"), ("広告" * 40, 2, "helps"))
+    lines = Table(("group", "arms", "the width"), rows, wrap=True).text().splitlines()
+    assert max(map(cell_len, lines)) <= 80
+    assert "…" not in "".join(lines)
+    shown = " ".join(line.split("  ")[0].strip() for line in lines)
+    assert name in shown
+    assert "".join(lines).count("広") == "".join(lines).count("告") == 40

@@ -6,16 +6,19 @@ for a page.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import textwrap
 from dataclasses import dataclass
 from html import escape
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 WIDTH = 80
 _SHORTEST = 6
+#: Lines of a cell that is wrapped.
+_MOST_LINES = 12
 _HTML_ROWS = 200
 #: Notebooks would otherwise typeset dollars in names as formulas.
 _NO_FORMULAS = 'class="tex2jax_ignore mathjax_ignore"'
@@ -37,6 +40,8 @@ class Table:
     rows: tuple[tuple[object, ...], ...]
     title: str = ""
     notes: tuple[str, ...] = ()
+    #: Whether words that do not fit continue on the next line, instead of being cut.
+    wrap: bool = False
 
     def text(self) -> str:
         """Return the table in plain characters; numbers to the right, words to the left."""
@@ -44,11 +49,21 @@ class Table:
         grid = [tuple(map(cell, row)) for row in (self.columns, *self.rows)]
         sizes, gap = _fit([max(map(cell_len, column)) for column in zip(*grid, strict=True)], right)
         rule = ("─" * size for size in sizes)
-        lines = [(gap * " ").join(map(_place, row, sizes, right)).rstrip() for row in grid]
-        lines.insert(1, (gap * " ").join(rule))
+        lines = [
+            (gap * " ").join(map(_place, row, sizes, right)).rstrip() for row in self._spread(grid, sizes)
+        ]
+        head = len(self._spread(grid[:1], sizes))
+        lines.insert(head, (gap * " ").join(rule))
         notes = list(map(paragraph, self.notes))
         title = [paragraph(self.title)] if self.title else []
         return "\n".join([*title, *lines, *([""] if notes else []), *notes])
+
+    def _spread(self, grid: list[tuple[str, ...]], sizes: list[int]) -> list[tuple[str, ...]]:
+        """Return the lines of rows, several for a row with words that are too long."""
+        if not self.wrap:
+            return grid
+        parts = [[_wrapped(text, size) for text, size in zip(row, sizes, strict=True)] for row in grid]
+        return [line for row in parts for line in itertools.zip_longest(*row, fillvalue="")]
 
     def html(self) -> str:
         """Return the table as an HTML fragment."""
@@ -93,6 +108,15 @@ def _fit(sizes: list[int], numeric: list[bool]) -> tuple[list[int], int]:
             break
         sizes[longest] -= 1
     return sizes, gap
+
+
+def _wrapped(text: str, size: int) -> list[str]:
+    """Return the lines of a cell; a text of very many lines is cut."""
+    if cell_len(text) <= size:
+        return [text]
+    plain_letters = cell_len(text) == len(text)
+    lines = textwrap.wrap(text, size) if plain_letters else chop_cells(text, size)
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
 
 
 def _place(text: str, size: int, right: bool) -> str:

@@ -106,3 +106,12 @@ def test_sizes(arms: int) -> None:
 def test_arms_that_were_never_tried_have_an_interval_and_no_dot() -> None:
     drawing = arms_panel([group("g", [0.5, float("nan")], 0.9), group("h", [float("nan")], 0.0)], name="x")
     assert "g, 2 arms from 0.5 to 0.5, width 0.9; h, 1 arm never tried, width 0." in drawing.alt
+
+
+def test_rewards_between_other_bounds() -> None:
+    one = group("x", [2.0, 4.0], 6.0)
+    wide = ArmsGroup(one.name, one.labels, one.means, one.lows, one.highs, one.hopeful, 6.0, (-1.0, 50.0))
+    assert wide.band == pytest.approx((0.0, 6.0))
+    assert "mean revenue, with intervals of 95 %" in words(
+        arms_panel([wide], name="x", quantity="mean revenue")
+    )

@@ -208,7 +208,9 @@ def test_a_policy_without_a_proven_bound_is_not_recommended() -> None:
 def test_text_and_data(admissions: Advice) -> None:
     text = str(admissions)
     assert max(map(len, text.splitlines())) <= 80
-    assert text.startswith(f"Recommended: {admissions.recommended}. Its regret after the history is ")
+    assert text.startswith(
+        f"Recommended: {admissions.recommended}. Its expected regret after the history is "
+    )
     assert "At risk: A, B. The best arm may be there" in text
     assert "× trials" in text
     page = admissions._repr_html_()

@@ -24,7 +24,7 @@ def result() -> cb.ReplayResult:
 def test_the_table_fits_a_terminal_and_says_all(result: cb.ReplayResult) -> None:
     text = str(result)
     assert max(map(len, text.splitlines())) <= 80
-    assert text.startswith(f"Reward a round in {result.rounds} rounds, ")
+    assert text.startswith(f"Mean reward per round over {result.rounds} rounds, ")
     plain = " ".join(text.split())
     assert "more: than kl-ucb, compared episode by episode." in plain
     assert "with propensities of at least 0.1, in 30,000 rows" in plain

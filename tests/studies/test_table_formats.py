@@ -225,3 +225,12 @@ def test_excel_needs_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_settings_are_checked(settings: dict[str, Any]) -> None:
     with pytest.raises(cb.InvalidInputError, match=next(reversed(settings))):
         cb.TableFile("table.csv", **settings)
+
+
+def test_regret_has_a_unit() -> None:
+    rows = {"arm": ["a"], "group": ["x"]}
+    clicks = cb.read_history(rows | {"views": [10], "clicks": [4]})
+    assert (clicks.regret_unit, clicks.mean_name) == ("missed successes", "success rate")
+    for column, unit in (("revenue", "revenue"), ("amount", "revenue"), ("total", "reward")):
+        paid = cb.read_history(rows | {"trials": [10], column: [40]}, family="bounded:low=0,high=9")
+        assert (paid.regret_unit, paid.mean_name) == (f"lost {unit}", f"mean {unit}")

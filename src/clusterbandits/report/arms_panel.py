@@ -43,14 +43,17 @@ class ArmsGroup:
     hopeful: NDArray[np.bool_]
     #: The width that is safe to declare.
     width: float
+    #: The least and the largest possible mean.
+    limits: tuple[float, float] = (0.0, 1.0)
 
     @property
     def band(self) -> tuple[float, float]:
-        """Where the safe width lies: around the middle of the estimates, inside [0, 1]."""
+        """Where the safe width lies: around the middle of the estimates, inside the limits."""
         known = self.means[~np.isnan(self.means)]
-        middle = float((known.min() + known.max()) / 2) if known.size else 0.5
-        low = min(max(0.0, middle - self.width / 2), max(0.0, 1.0 - self.width))
-        return low, min(1.0, low + self.width)
+        least, most = self.limits
+        middle = float((known.min() + known.max()) / 2) if known.size else (least + most) / 2
+        low = min(max(least, middle - self.width / 2), max(least, most - self.width))
+        return low, min(most, low + self.width)
 
     @property
     def ending(self) -> str:
@@ -58,7 +61,9 @@ class ArmsGroup:
         return f": width {cell(self.width)}" if len(self.labels) > 1 else ""
 
 
-def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Picture:
+def arms_panel(
+    groups: Sequence[ArmsGroup], *, name: str, title: str = "", quantity: str = "success rate"
+) -> Picture:
     """Return arms with their intervals as a picture, a block of rows for each group.
 
     Parameters
@@ -69,19 +74,26 @@ def arms_panel(groups: Sequence[ArmsGroup], *, name: str, title: str = "") -> Pi
         Name of the picture in files and pages.
     title
         Title above the picture.
+    quantity
+        What the means are.
     """
     said = first_texts([_said(group) for group in groups])
     alt = f"Arms with intervals in {count_text(len(groups), 'group')}: {said}."
-    return picture(arms_figure(groups, title), name, alt, title)
+    return picture(arms_figure(groups, title, quantity), name, alt, title)
 
 
-def arms_figure(groups: Sequence[ArmsGroup], title: str = "") -> Figure:
+def arms_figure(groups: Sequence[ArmsGroup], title: str = "", quantity: str = "success rate") -> Figure:
     """Return the drawing as a figure; the parameters are those of ``arms_panel``."""
-    return arms_axes(groups, title).figure.figure
+    return arms_axes(groups, title, quantity).figure.figure
 
 
 def arms_axes(
-    groups: Sequence[ArmsGroup], title: str = "", *, on: Place = Figure, width: float = WIDTH
+    groups: Sequence[ArmsGroup],
+    title: str = "",
+    quantity: str = "success rate",
+    *,
+    on: Place = Figure,
+    width: float = WIDTH,
 ) -> Axes:
     """Return the axes with the drawing, on a new figure of so many millimetres or on axes that are there."""
     rows = Rows(
@@ -93,7 +105,7 @@ def arms_axes(
         for k, group in enumerate(groups):
             _draw(group, axes, rows.places(k), rows.row)
         rows.write(axes)
-        number_line(axes, "success rate, with intervals of 95 %")
+        number_line(axes, f"{quantity}, with intervals of 95 %")
     return axes
 
 

@@ -37,7 +37,9 @@ _WIDE = 100
 
 def arms_picture(advice: Advice, name: str = "arms") -> Picture:
     """Return the picture for a page."""
-    return arms_panel(drawn_groups(advice), name=name, title=_title(advice))
+    return arms_panel(
+        drawn_groups(advice), name=name, title=_title(advice), quantity=advice.history.mean_name
+    )
 
 
 def save_arms_picture(advice: Advice, file: str | os.PathLike[str]) -> None:
@@ -51,7 +53,7 @@ def save_arms_picture(advice: Advice, file: str | os.PathLike[str]) -> None:
         Where to; the suffix says the format.
     """
     path = check_picture_file(file, "file", "save_arms_picture")
-    save_figure(arms_figure(drawn_groups(advice), _title(advice)), path)
+    save_figure(arms_figure(drawn_groups(advice), _title(advice), advice.history.mean_name), path)
 
 
 def drawn_groups(advice: Advice) -> tuple[ArmsGroup, ...]:
@@ -61,7 +63,7 @@ def drawn_groups(advice: Advice) -> tuple[ArmsGroup, ...]:
     hopeful = may_be_best(history, advice.confidence)
     groups = []
     for part, one in zip(history.partition.members, advice.groups, strict=True):
-        order = part[np.argsort(-np.nan_to_num(history.means[part]), kind="stable")]
+        order = part[np.argsort(-np.nan_to_num(history.means[part], nan=history.family.low), kind="stable")]
         group = ArmsGroup(
             name=str(one.name),
             labels=tuple(str(history.arms[k]) for k in order),
@@ -70,9 +72,10 @@ def drawn_groups(advice: Advice) -> tuple[ArmsGroup, ...]:
             highs=highs[order],
             hopeful=hopeful[order],
             width=one.width,
+            limits=(history.family.low, history.family.high),
         )
         groups.append(group)
-    groups.sort(key=lambda group: -float(np.nan_to_num(group.means[0])))
+    groups.sort(key=lambda group: -float(np.nan_to_num(group.means[0], nan=history.family.low)))
     return tuple(groups[:_MOST_GROUPS])
 
 

@@ -44,7 +44,7 @@ def html(advice: Advice) -> str:
 
 
 def recommendation(advice: Advice) -> str:
-    """Return what to take, and why."""
+    """Return the recommended policy and the reason."""
     return paragraph(f"Recommended: {advice.recommended}. {advice.reason}")
 
 
@@ -84,38 +84,40 @@ def service_code(advice: Advice) -> str:
 
 
 def _needs_widths(advice: Advice) -> bool:
-    """Tell whether widths have to be given, since they are not those that a history has by default."""
+    """Tell whether the code must give widths, because they differ from the default of a history."""
     return POLICIES[advice.recommended].uses_widths and advice.confidence != CONFIDENCE
 
 
 def group_table(advice: Advice) -> Table:
-    """Return a row for every group, those most likely to hold the best arm first where they are many."""
+    """Return a row per group; of more than 40, those most likely to hold the best arm."""
     shown = advice.groups
     cut: tuple[str, ...] = ()
     if len(shown) > _SHOWN_GROUPS:
         shown = tuple(sorted(shown, key=lambda group: -group.chance)[:_SHOWN_GROUPS])
-        cut = (f"The {_SHOWN_GROUPS} likeliest to hold the best arm, of {len(advice.groups)} groups.",)
+        cut = (
+            f"The {_SHOWN_GROUPS} of {len(advice.groups)} groups that are most likely to hold the best arm.",
+        )
     counts = [count_text(len(advice.history.arms), "arm"), count_text(len(advice.groups), "group")]
     trials = count_text(int(advice.history.trials.sum()), "trial")
-    columns = ("group", "arms", "trials", "span", "width", "best %", "at risk", "saves %", "its width")
+    columns = ("group", "arms", "trials", "span", "width", "best %", "at risk", "the width")
     return Table(
         columns,
         tuple(map(_group_row, shown)),
-        title=f"What {trials} of {counts[0]} in {counts[1]} say",
+        title=f"Groups: {trials} of {counts[0]} in {counts[1]}",
         notes=(*cut, _legend(advice), _risk(advice), *_untried(advice)),
+        wrap=True,
     )
 
 
 def _group_row(group: GroupAdvice) -> tuple[object, ...]:
-    saved = None
-    if group.verdict == "helps":
-        saved = _percent(1 - group.clustered / group.classical)
     numbers = (group.arms, group.trials, group.span, group.width, _percent(group.chance))
     risk = "yes" if group.at_risk else "no"
-    return (str(group.name), *numbers, risk, saved, _verdict(group))
+    return (str(group.name), *numbers, risk, _verdict(group))
 
 
 def _verdict(group: GroupAdvice) -> str:
+    if group.verdict == "helps":
+        return f"saves {_percent(1 - group.clustered / group.classical)} %"
     if group.trials_factor is None:
         return str(group.verdict)
     if math.isinf(group.trials_factor):
@@ -125,15 +127,15 @@ def _verdict(group: GroupAdvice) -> str:
 
 def _legend(advice: Advice) -> str:
     said = (
-        "span: of the estimates. width: safe to declare; all of them hold at once with "
-        f"{100 * advice.confidence:g} % confidence. best %: the chance that the best arm is there. "
-        "saves %: in the long run, of the group's regret per log n at the estimates."
+        "span: largest difference of the estimates. width: safe to declare; all widths hold together with "
+        f"{100 * advice.confidence:g} % confidence. best %: probability that the group holds the best arm."
     )
     verdicts = {group.verdict for group in advice.groups}
     meanings = {
-        "too loose": "too loose: would save after so many times the trials, at the same means.",
-        "tells nothing": "tells nothing: not even its span would save anything.",
-        "holds the best": "holds the best: its width saves nothing in the long run, but must be wide enough.",
+        "helps": "saves: the share of the group's regret per log n, at the estimates, that the width saves.",
+        "too loose": "too loose: it would save after this many times the trials, at the same means.",
+        "tells nothing": "tells nothing: not even the span would save anything.",
+        "holds the best": "holds the best: the width saves nothing in the long run, but must be wide enough.",
     }
     return " ".join([said, *(meaning for verdict, meaning in meanings.items() if verdict in verdicts)])
 
@@ -141,10 +143,10 @@ def _legend(advice: Advice) -> str:
 def _risk(advice: Advice) -> str:
     risky = [str(group.name) for group in advice.groups if group.at_risk]
     if not risky:
-        return "No group is at risk: none of several arms may hold the best."
+        return "No group of several arms is at risk: the best arm is elsewhere."
     more = f" and {len(risky) - _SHOWN_NAMES} more" if len(risky) > _SHOWN_NAMES else ""
     harmless = (
-        "" if len(risky) == len(advice.groups) else " In the others a width too small would do no harm."
+        "" if len(risky) == len(advice.groups) else " In the others a width that is too small does no harm."
     )
     named = ", ".join(risky[:_SHOWN_NAMES]) + more
     return (
@@ -158,16 +160,16 @@ def _untried(advice: Advice) -> tuple[str, ...]:
     if not untried:
         return ()
     were = "was" if untried == 1 else "were"
-    return (f"{count_text(untried, 'arm')} {were} never tried, and taken to be as good as the group.",)
+    return (f"{count_text(untried, 'arm')} {were} never tried: the mean of the group is assumed.",)
 
 
 def candidate_table(advice: Advice) -> Table:
     """Return a row for every policy that was tried, the best first."""
     worlds, few = advice.settings.worlds, advice.candidates[0].cold.size
     ranked = sorted(advice.candidates, key=lambda one: one.score)
-    settings, bound = advice.settings, advice.bound
+    settings, bound, unit = advice.settings, advice.bound, advice.history.regret_unit
     rates = {"lower bound": bound.lower, "Clus-UCB": bound.clus_ucb, "classical": bound.classical}
-    told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
+    bounds = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
     notes = (
         f"with history: the policy starts with these trials, in {count_text(worlds, 'plausible world')}. "
         f"without: it starts with no data, in {few} of them. ±: standard error. 95 %: quantile over worlds.",
@@ -176,12 +178,12 @@ def candidate_table(advice: Advice) -> Table:
         "tenth higher or its mean is not significantly higher.",
         "proof: whether a bound on its regret is proven. Without one, an environment unlike these worlds can "
         "cause linear regret.",
-        f"Bounds per log n, at the estimates with the safe widths: {told}. They say how fast regret grows in "
-        "the long run, not how large it is at this horizon.",
+        f"Bounds in {unit} per log n, at the estimates with the safe widths: {bounds}. They say how fast "
+        "regret grows in the long run, not how large it is at this horizon.",
     )
     columns = ("policy", "proof", "with history", "95 %", "score", "without", "95 % ")
-    title = f"Regret after {count_text(settings.horizon, 'round')}"
-    return Table(columns, tuple(map(_candidate_row, ranked)), title=title, notes=notes)
+    title = f"Regret in {unit} over the next {count_text(settings.horizon, 'round')}"
+    return Table(columns, tuple(map(_candidate_row, ranked)), title=title, notes=notes, wrap=True)
 
 
 def _candidate_row(one: Candidate) -> tuple[object, ...]:

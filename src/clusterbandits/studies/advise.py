@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterbandits.bounds import regret_bound
 from clusterbandits.clusters import Clusters
+from clusterbandits.families import Bernoulli
 from clusterbandits.instance import Instance
 from clusterbandits.limits import LARGEST_SEED, MOST_ROWS
 from clusterbandits.policies import POLICIES
@@ -210,7 +211,8 @@ def advise(
     means = plausible_means(history, max(_DRAWS, settings.worlds), np.random.default_rng(drawn))
     groups = group_advice(history, bound, _chances(means, estimates), level)
     candidates = simulate_candidates(history, clusters, means[: settings.worlds], settings, progress)
-    recommended, reason = choose(candidates)
+    in_unit = "" if isinstance(history.family, Bernoulli) else "in "
+    recommended, reason = choose(candidates, f"{in_unit}{history.regret_unit}")
     return Advice(history, level, settings, groups, bound, candidates, recommended, reason)
 
 

@@ -1,4 +1,4 @@
-"""Candidate policies: simulated in plausible worlds, from the history on and without it, and the choice."""
+"""Candidate policies: simulated in plausible worlds with and without the history, and the choice."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: The policy that knows of no groups, which the recommended one is compared with.
+#: A policy that ignores groups, for comparison.
 PLAIN = "kl-ucb"
-#: The default, which is recommended where none is clearly better; and all policies of the league but
+#: The default, which is recommended unless another is clearly better; and all policies of the league except
 #: those that others improve on (UCB1, UCBC, ...) and those that are too slow.
 TRIED = (
     DEFAULT,
@@ -48,19 +48,19 @@ TRIED = (
     "imed-clus",
     "imed-opt",
 )
-#: How much the 95th percentile counts beside the mean.
+#: The weight of the 95th percentile beside the mean.
 TAIL_WEIGHT, _TAIL = 0.25, 0.95
-#: Worlds in which candidates begin with nothing, for comparison.
+#: Worlds in which candidates also start without the history.
 COLD_WORLDS = 6
 #: A difference is clear if it is above 0 with this confidence (Student's t).
 _CLEAR = 0.975
-#: The default is taken where its score is at most this many times the least.
+#: The default is recommended if its score is at most this many times the lowest.
 _CLOSE = 1.1
 
 
 @dataclass(frozen=True)
 class AdviceSettings:
-    """How long, in how many worlds and from which seed candidates are simulated."""
+    """The horizon, number of worlds and seed of the simulations."""
 
     horizon: int
     worlds: int
@@ -77,9 +77,9 @@ class Candidate:
     policy
         Its name.
     warm
-        Its regret where it begins with the history.
+        Its regret if it starts with the history.
     cold
-        Its regret where it begins with nothing, in the first worlds.
+        Its regret if it starts without data, in the first worlds.
     """
 
     policy: str
@@ -88,22 +88,22 @@ class Candidate:
 
     @property
     def proven(self) -> bool:
-        """Whether a bound of its regret is proven."""
+        """Whether a bound on its regret is proven."""
         return POLICIES[self.policy].is_proven()
 
     @property
     def paid(self) -> Difference:
-        """Mean regret from the history on, with its standard error."""
+        """Mean regret with the history, with its standard error."""
         return difference(self.warm)
 
     @property
     def tail(self) -> float:
-        """The 95th percentile of regret from the history on."""
+        """The 95th percentile of regret with the history."""
         return float(np.quantile(self.warm, _TAIL))
 
     @property
     def score(self) -> float:
-        """What candidates are compared by: the mean, and a quarter of the way to the 95th percentile."""
+        """The mean plus a quarter of the distance to the 95th percentile; candidates are ranked by it."""
         return self.paid.value + TAIL_WEIGHT * (self.tail - self.paid.value)
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,14 +125,14 @@ class Candidate:
 
 @dataclass
 class _Trial:
-    """Plays candidates in worlds, and keeps count of the runs for those who watch."""
+    """Simulates candidates in worlds, and counts the runs for progress reports."""
 
     history: History
     clusters: Clusters
     worlds: Floats
     settings: AdviceSettings
     listener: Listener | None
-    #: The runs that were played, and those that are expected in all.
+    #: The runs so far, and the expected number of runs.
     played: int = 0
     expected: int = 0
     _seeds: list[int] = field(default_factory=list)
@@ -190,9 +190,9 @@ def simulate_candidates(
     settings: AdviceSettings,
     progress: Listener | None = None,
 ) -> tuple[Candidate, ...]:
-    """Simulate every candidate in all worlds from the history on, and in a few of them without it.
+    """Simulate every candidate in all worlds with the history, and in a few of them without it.
 
-    ``worlds`` are means, ``[world, arm]``. In a world all candidates get the same rewards.
+    ``worlds`` are means, ``[world, arm]``. In one world all candidates get the same rewards.
     """
     trial = _Trial(history, clusters, worlds, settings, progress)
     few = range(min(COLD_WORLDS, len(worlds)))
@@ -207,29 +207,31 @@ def _is_clear(lost: Floats) -> bool:
     return bool(pair.value > stdtrit(lost.size - 1, _CLEAR) * pair.error)
 
 
-def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
-    """Return the policy to take, and the reason.
+def choose(candidates: Sequence[Candidate], unit: str = "") -> tuple[str, str]:
+    """Return the recommended policy and the reason; ``unit`` follows amounts of regret.
 
-    It is the one with the least score of those with a proven bound; or the default, where its score is within
-    a tenth of that or its mean is not clearly larger. Other policies are not taken: the worlds come from a
-    model, and a best arm that stands apart from its group more than they foresee can ruin such a policy.
+    It is the policy with the lowest score of those with a proven bound; or the default, if its score is at
+    most a tenth higher or its mean is not clearly larger. Other policies are not recommended: plausible
+    worlds come from a model, and a best arm that stands apart from its group more than the model expects can
+    ruin such a policy.
     """
+    unit = f" {unit}" if unit else ""
     tried = {one.policy: one for one in candidates}
     champion, plain = tried[DEFAULT], tried[PLAIN]
     best = min((one for one in candidates if one.proven or one is champion), key=lambda one: one.score)
     close = champion.score <= _CLOSE * best.score
     taken = champion if close or not _is_clear(champion.warm - best.warm) else best
-    reason = f"Its regret after the history is {taken.paid} on average, with a 95th percentile of "
-    reason += f"{_short(taken.tail)}; that of {plain.policy}, which ignores groups, is {plain.paid}."
+    reason = f"Its expected regret after the history is {taken.paid}{unit}, with a 95th percentile of "
+    reason += f"{_short(taken.tail)}; that of {plain.policy}, which ignores groups, is {plain.paid}{unit}."
     if taken is not best:
         why = "which is at most a tenth less" if close else "but its mean regret is not significantly less"
-        reason += f" {_lower_score(best, taken)}, {why}; so the default is kept."
+        reason += f" {_lower_score(best, taken)}{unit}, {why}; so the default is kept."
     lowest = min(candidates, key=lambda one: one.score)
     if lowest.score < best.score:
-        reason += f" {_lower_score(lowest, taken)}, but no bound on its regret is proven, and an "
-        reason += "environment unlike these worlds may ruin it; so it is not considered."
+        reason += f" {_lower_score(lowest, taken)}{unit}, but no bound on its regret is proven, and an "
+        reason += "environment unlike these worlds may ruin it; so it is not recommended."
     if not taken.proven:
-        reason += f" No bound is proven for {taken.policy}; it was ruined on no problem of the league."
+        reason += f" No bound is proven for {taken.policy}; it failed on no problem of the league."
     return taken.policy, reason
 
 

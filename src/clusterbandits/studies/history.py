@@ -83,6 +83,22 @@ class History:
         return self.totals.astype(np.int64)
 
     @property
+    def regret_unit(self) -> str:
+        """What regret is counted in: ``"missed successes"``, ``"lost revenue"`` or ``"lost reward"``."""
+        return f"{'missed' if isinstance(self.family, Bernoulli) else 'lost'} {self._unit}"
+
+    @property
+    def _unit(self) -> str:
+        """The unit of a history that was not read from a table follows from its family."""
+        bounded = not isinstance(self.family, Bernoulli)
+        return "reward" if bounded and self.unit == "successes" else self.unit
+
+    @property
+    def mean_name(self) -> str:
+        """What the mean of an arm is: ``"success rate"``, ``"mean revenue"`` or ``"mean reward"``."""
+        return "success rate" if isinstance(self.family, Bernoulli) else f"mean {self._unit}"
+
+    @property
     def means(self) -> Floats:
         """The mean reward of every arm, NaN where it was never tried."""
         means = np.full(self.trials.size, np.nan)

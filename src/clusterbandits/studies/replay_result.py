@@ -1,4 +1,4 @@
-"""What a replay says: reward a round of every policy with its interval, and the log it comes from."""
+"""The result of a replay: the mean reward per round of every policy, with its interval."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ReplayResult:
     rounds
         Rounds of an episode, each played by a policy that starts again.
     means
-        ``[policy, episode]``: reward a round; NaN where the rows of an episode did not match enough rounds.
+        ``[policy, episode]``: mean reward per round; NaN where too few rows matched.
     alarmed
         For every policy, the episodes in which rewards contradicted a declared width.
     usable
@@ -73,7 +73,7 @@ class ReplayResult:
     confidence
         The level of all intervals.
     seed
-        What chance came from.
+        The random seed.
     start_trials
         The number of trials that every policy knew before its first round; 0 without a history.
     """
@@ -89,16 +89,16 @@ class ReplayResult:
     start_trials: int = 0
 
     def values(self, policy: str | int) -> Floats:
-        """Return the reward a round of every finished episode: independent, unbiased replicates."""
+        """Return the mean reward per round of every finished episode: independent, unbiased replicates."""
         means = self.means[self._place(policy)]
         return np.array(means[~np.isnan(means)])
 
     def value(self, policy: str | int) -> Interval:
-        """Return what a policy earns a round, with its confidence interval."""
+        """Return the mean reward per round of a policy, with its confidence interval."""
         return interval(self.values(policy), self.confidence)
 
     def difference(self, policy: str | int, other: str | int) -> Interval:
-        """Return how much more a round ``policy`` earns than ``other``, compared episode by episode.
+        """Return the mean reward per round of ``policy`` minus that of ``other``.
 
         Episodes of all policies begin at the same rows, and where two choose alike they meet the same
         rewards: most of the noise is common, and goes.
@@ -111,7 +111,7 @@ class ReplayResult:
         return self.values(policy).size * self.rounds / self.log.rows
 
     def table(self) -> Table:
-        """Return a row for every policy: reward a round, and how much more that is than the first one's."""
+        """Return a row per policy: mean reward per round, and its difference from the first policy."""
         level = f"{100 * self.confidence:g} % interval"
         columns = ("policy", "reward", level, "more", level)
         rows = [
@@ -120,11 +120,11 @@ class ReplayResult:
         ]
         width = 5 if len(self.labels) > 1 else 3
         episodes = count_text(self.means.shape[1], "episode")
-        title = f"Reward a round in {count_text(self.rounds, 'round')}, {episodes}, seed {self.seed}"
+        title = f"Mean reward per round over {count_text(self.rounds, 'round')}, {episodes}, seed {self.seed}"
         return Table(columns[:width], tuple(row[:width] for row in rows), title=title, notes=self._notes())
 
     def arm_table(self) -> Table:
-        """Return a row for every arm of the log: how often it was shown, and what it pays."""
+        """Return a row per arm of the log: how often it was shown, and its mean reward."""
         log = self.log
         groups = log.groups or [None] * len(log.arms)
         errors = [None if math.isnan(error) else error for error in log.errors.tolist()]
@@ -181,7 +181,7 @@ class ReplayResult:
             f"The log shows {len(log.arms)} arms {drawn}, in {log.rows:,} rows: {self.usable:,} could be "
             f"used, {100 * self.matched(0):.1f} % were matched.",
             f"Its own choices earned {plus_minus(log.mean, log.error)}; its best arm in hindsight, "
-            f"{log.arms[best]}, {paid}, which flatters it: it was picked for that.",
+            f"{log.arms[best]}, {paid}, which is biased upwards, because it was selected.",
         ]
         share = unnoticed(log)
         if share is not None:
@@ -191,9 +191,7 @@ class ReplayResult:
             )
         if self.start_trials + self.rounds < _ROUNDS_AN_ARM * len(log.arms):
             short = f"Episodes of {count_text(self.rounds, 'round')} are short for {len(log.arms)} arms"
-            notes.append(
-                f"{short}: policies have hardly begun to learn. Longer ones, or more rows, tell more."
-            )
+            notes.append(f"{short}: policies have hardly begun to learn. Use longer episodes or more rows.")
         if self.start_trials:
             notes.insert(0, after_history(self.start_trials, "episode"))
         if abs(self._skewness()) > _MOST_SKEWNESS:
@@ -210,7 +208,7 @@ class ReplayResult:
     def _doubts(self, label: str) -> str:
         values, alarmed = self.values(label), self.alarmed[self._place(label)]
         if np.ptp(values) == 0.0:
-            return f"{label}: all episodes earned the same, from which no interval can be had."
+            return f"{label}: all episodes earned the same, so there is no interval."
         episodes = f"{alarmed} of {count_text(values.size, 'episode')}"
         return f"{label}: rewards contradict a declared width in {episodes}." if alarmed else ""
 
