@@ -88,7 +88,7 @@ def wait_until(process: subprocess.Popen[str], there: Callable[[], bool]) -> Non
 
 
 def has_first_runs(store: Path, policies: int) -> bool:
-    """Tell whether a store holds the first runs of so many policies."""
+    """Return whether a store contains the first runs of ``policies`` policies."""
     return all((store / f"policy-{policy}-runs-000000.parquet").exists() for policy in range(policies))
 
 

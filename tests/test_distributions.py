@@ -59,7 +59,7 @@ def test_instances_are_made_of_them(tmp_path: Path) -> None:
 
 
 def test_rewards_have_less_chance_than_bernoulli_ones() -> None:
-    """Policies are judged by the rewards they see: steady ones are told apart sooner."""
+    """Regret depends on the actual rewards: arms with smaller variance are distinguished sooner."""
     steady = cb.Instance([[cb.Beta(400, 600), cb.Beta(500, 500)]])
     chancy = cb.Instance([[0.4, 0.5]])
     pulls = [cb.simulate(one, "kl-ucb", 3000, runs=60, seed=2).pulls[0, :, -1, 0] for one in (steady, chancy)]

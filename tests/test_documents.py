@@ -1,4 +1,4 @@
-"""The documents tell the truth: their examples run and print what they say."""
+"""The examples in the documents run and print the shown output."""
 
 from __future__ import annotations
 

@@ -184,22 +184,22 @@ def test_a_false_width_of_the_best_cluster_is_in_the_headline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("means", "told"),
+    ("means", "declared"),
     [
         ({"r": {1: 0.1, 0: 0.9}}, Clusters({"r": [0, 1]}, 0.9)),
         ({"red": [0.1, 0.2], "blue": [0.3]}, Clusters({"blue": 1, "red": 2}, 0.1)),
         ({"red": {"a": 0.1}, "blue": {"b": 0.2}}, Clusters({"red": ["a"], "green": ["c"]}, 0.1)),
     ],
 )
-def test_names_that_contradict_each_other_are_refused(means: Any, told: Clusters) -> None:
+def test_names_that_contradict_each_other_are_refused(means: Any, declared: Clusters) -> None:
     with pytest.raises(InvalidInputError, match="'clusters' parameter of regret_bound must be"):
-        regret_bound(Instance(means), told)
+        regret_bound(Instance(means), declared)
 
 
 def test_names_of_one_side_match_by_position() -> None:
     wanted = regret_bound(Instance([[0.1, 0.2], [0.3]]), Clusters([2, 1], 0.1)).lower
-    for told in (Clusters({"x": [101, 102], "y": [7]}, 0.1), Clusters([["a", "b"], ["c"]], 0.1)):
-        assert regret_bound(Instance([[0.1, 0.2], [0.3]]), told).lower == wanted
+    for declared in (Clusters({"x": [101, 102], "y": [7]}, 0.1), Clusters([["a", "b"], ["c"]], 0.1)):
+        assert regret_bound(Instance([[0.1, 0.2], [0.3]]), declared).lower == wanted
     assert regret_bound(Instance({"x": [0.1, 0.2], "y": [0.3]}), Clusters([2, 1], 0.1)).lower == wanted
 
 

@@ -31,10 +31,10 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 
 @pytest.mark.parametrize("widths", ["red=0.1,blue=0.2", "0.2"])
 def test_it_prints_what_python_returns(capsys: pytest.CaptureFixture[str], log: Path, widths: str) -> None:
-    told = {"red": 0.1, "blue": 0.2} if "=" in widths else 0.2
+    received = {"red": 0.1, "blue": 0.2} if "=" in widths else 0.2
     policies = ("--policy", "kl-ucb", "--policy", "clus-ucb", "--widths", widths)
     code, out, err = call(capsys, log, *policies, "--seed", 3, "--rounds", "1e2")
-    result = cb.replay(log, ["kl-ucb", "clus-ucb"], widths=told, seed=3, rounds=100)
+    result = cb.replay(log, ["kl-ucb", "clus-ucb"], widths=received, seed=3, rounds=100)
     assert (code, err) == (0, "")
     assert out == f"{result}\n"
     assert max(map(len, out.splitlines())) <= 80
@@ -85,7 +85,7 @@ def test_arms_and_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         (("--policy", "clus-ucb", "--widths", "0.1,0.2,0.3"), "'widths'"),
         (("--rounds", "1.5"), "'rounds'"),
         (("--rounds", "1e6"), "usable rows"),
-        # SciPy's quantile of so many rounds ends the process.
+        # SciPy's quantile for this number of rounds ends the process.
         (("--rounds", "1e15"), "usable rows"),
         (("--seed", "-1"), "'seed'"),
         (("--confidence", "2"), "'confidence'"),

@@ -73,9 +73,9 @@ def test_a_history_to_begin_with(capsys: pytest.CaptureFixture[str], tmp_path: P
     file.write_text("arm,group,trials,successes\n4,1,50,41\n1,0,50,33\n")
     code, out, err = call(capsys, *SMALL, "--start", str(file), "--plot", str(plot))
     instance = cb.Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
-    told = instance.clusters([0.4, 0.7])
+    declared = instance.clusters([0.4, 0.7])
     policies = ["auto", "kl-ucb", "clus-ucb"]
-    result = cb.simulate(instance, policies, 10**4, 6, 3, clusters=told, start=cb.read_history(file))
+    result = cb.simulate(instance, policies, 10**4, 6, 3, clusters=declared, start=cb.read_history(file))
     assert (code, err) == (0, "")
     assert out.startswith(str(result))
     assert "Every run begins after a history of 100 trials." in out

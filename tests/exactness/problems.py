@@ -18,7 +18,7 @@ KINDS = ("kl-ucb", "clus-ucb", "clus-ucb:leader=plain")
 
 @dataclass(frozen=True)
 class Problem:
-    """An instance, what policies are told of it, and a name."""
+    """An instance, the clusters given to policies, and a name."""
 
     name: str
     instance: cb.Instance

@@ -35,7 +35,7 @@ CASES = [(name, problem) for name in cb.POLICIES for problem in PROBLEMS]
 
 
 def made(name: str, problem: Problem) -> cb.Policy:
-    """Return a policy for a problem, told the number of rounds where it needs that."""
+    """Return a policy for a problem, with the horizon if it needs one."""
     horizon = {"horizon": ROUNDS} if cb.POLICIES[name].needs_horizon else {}
     return problem.policy(name, **horizon)
 

@@ -20,7 +20,7 @@ LATE = 10**12
 Stats = list[tuple[int, float]]
 
 
-def _evidence(stats: Stats, arm: int, q: mpmath.mpf, mates: dict[int, float]) -> mpmath.mpf:
+def _evidence(stats: Stats, arm: int, q: mpmath.mpf, others: dict[int, float]) -> mpmath.mpf:
     """Return F_k(q) of Bernoulli arms in 60 digits."""
 
     def term(k: int, y: mpmath.mpf) -> mpmath.mpf:
@@ -30,7 +30,7 @@ def _evidence(stats: Stats, arm: int, q: mpmath.mpf, mates: dict[int, float]) ->
             return mpmath.mpf(0)
         return pulls * (x * mpmath.log(x / y) + (1 - x) * mpmath.log((1 - x) / (1 - y)))
 
-    return term(arm, q) + sum(term(mate, q - mpmath.mpf(width)) for mate, width in mates.items())
+    return term(arm, q) + sum(term(other, q - mpmath.mpf(width)) for other, width in others.items())
 
 
 def _exact_choice(policy: cb.Policy, pulls: list[int], totals: list[float], n: int) -> int:
@@ -41,7 +41,7 @@ def _exact_choice(policy: cb.Policy, pulls: list[int], totals: list[float], n: i
     with mpmath.workdps(60):
         level = mpmath.log(n)
         for arm in range(len(pulls)):
-            mates = {
+            others = {
                 mate: widths[names[arm]]
                 for mate in range(len(pulls))
                 if policy.name == "clus-ucb" and mate != arm and names[mate] == names[arm]
@@ -49,7 +49,7 @@ def _exact_choice(policy: cb.Policy, pulls: list[int], totals: list[float], n: i
             low, high = mpmath.mpf(0), mpmath.mpf(1)
             for _ in range(100):
                 middle = (low + high) / 2
-                inside = _evidence(stats, arm, middle, mates) <= level
+                inside = _evidence(stats, arm, middle, others) <= level
                 low, high = (middle, high) if inside else (low, middle)
             indices.append(low)
     return max(range(len(pulls)), key=lambda arm: indices[arm])

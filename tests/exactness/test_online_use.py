@@ -36,7 +36,7 @@ def deterministic(name: str) -> bool:
 
 
 def plain_choice(policy: Any) -> Any:
-    """The choice of a copy that was told of every awaited pull that it paid its arm's mean."""
+    """Return the choice of a copy in which each outstanding reward is the mean of its arm."""
     twin = copy.deepcopy(policy)
     state, arms, awaited = twin._live, twin.clusters.arms, twin.awaited
     pulls, totals = twin.pulls, twin.totals
@@ -79,7 +79,7 @@ class Days:
         self.pending += [arm] * 2
 
     def correct(self) -> None:
-        """Halve what an arm has paid, or take one away where rewards are counted."""
+        """Halve the total of an arm, or subtract one for counts."""
         arm = self.chance.choice(self.policy.clusters.arms)
         total, pulls = self.policy.totals[arm], self.policy.pulls[arm]
         change = -1.0 if self.policy.family.counts else -total / 2
@@ -242,7 +242,7 @@ def test_merged_copies_know_what_one_policy_was_told(name: str) -> None:
     since = copy.deepcopy(whole)
     copies = [copy.deepcopy(whole) for _ in range(2)]
     chance = Random(8)
-    # What was awaited is told to one of the copies, and what a copy awaits itself to that one.
+    # Common outstanding rewards go to one of the copies, and those of a copy to that copy.
     for arm in since.awaited:
         one, reward = chance.choice(copies), chance.randint(0, 1)
         for each in (one, whole):
@@ -292,16 +292,16 @@ def test_another_policy_takes_over(name: str, before: str) -> None:
     again = cb.Policy.from_json(policy.to_json())
     assert again.to_json() == policy.to_json()
     assert "c" not in policy.ask(20)
-    told = new(name, wider)
+    updated = new(name, wider)
     for arm, pulls in source.pulls.items():
-        told.tell(arm, source.totals[arm], pulls=pulls)
+        updated.tell(arm, source.totals[arm], pulls=pulls)
     fresh = new(name, wider)
     for arm, count in source.awaited.items():
         source.cancel(arm, count)
     fresh.take_over(source)
     fresh.restore_arm("c")
-    if deterministic(name) and fresh.rounds == told.rounds:
-        check_goes_on(fresh, told)
+    if deterministic(name) and fresh.rounds == updated.rounds:
+        check_goes_on(fresh, updated)
 
 
 def test_what_kindred_has_learned_is_shared_and_not_copied() -> None:

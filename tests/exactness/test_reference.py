@@ -210,7 +210,7 @@ def test_indices_against_a_grid(family: str) -> None:
 
 
 def test_closed_forms() -> None:
-    """Gaussian arms, a Poisson and a Bernoulli arm that never paid, a Bernoulli arm that always did."""
+    """Gaussian arms, a Poisson and a Bernoulli arm with rewards of 0, a Bernoulli arm with rewards of 1."""
     f = math.log(20)
     gaussian = Reference("gaussian", [[0], [1]], None, weight=4.0).indices([3, 5], [6.0, -5.0], 20)
     assert gaussian == pytest.approx([2 + math.sqrt(f / 6), -1 + math.sqrt(f / 10)], rel=1e-15)

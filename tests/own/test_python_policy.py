@@ -99,7 +99,7 @@ def test_simulations_do_not_depend_on_the_number_of_processes(module: Any) -> No
     together = cb.simulate(INSTANCE, policies, 300, runs=20, seed=3, workers=2)
     assert np.array_equal(alone.pulls, together.pulls)
     assert alone.labels == ("greedy", "ucb1")
-    # All arms tie until one has paid: greedy stays with the first arm that did.
+    # All arms tie until the first success, and greedy stays with the arm that had it.
     assert (alone.pulls[0, :, -1] > 0).sum(axis=1).max() <= 6
 
 

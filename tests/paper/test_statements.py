@@ -48,7 +48,7 @@ def part(number: int, place: int = 0) -> ClusterBound:
     return setting(number, place).suboptimal
 
 
-#: Nothing is learnt from a mate here: the width reaches from the best mean to the lowest.
+#: The other arms carry no information here: the width reaches from the best mean to the lowest.
 SILENT = (8, 0)
 
 

@@ -1,4 +1,4 @@
-"""A policy that is asked and told, in plain Python, and what tests of the online side share."""
+"""A plain Python reference of online use, and helpers that tests of online use share."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def draw(policy: cb.Policy, arm: Any, rng: np.random.Generator) -> float:
     return float(policy.family.draw(mean, 1, rng)[0])
 
 
-def told(kind: str, seed: int, family: str = "bernoulli", rounds: int = 60, **settings: Any) -> Any:
-    """A policy that was asked and told for some rounds."""
+def after_rewards(kind: str, seed: int, family: str = "bernoulli", rounds: int = 60, **settings: Any) -> Any:
+    """Return a policy after some rounds of online use."""
     policy = KINDS[kind](CLUSTERS, family=family, **settings)
     rng = np.random.default_rng(seed)
     for _ in range(rounds):

@@ -19,7 +19,7 @@ CLUSTERS = cb.Clusters({"red": ["a", "b", "c"], "blue": ["d", "e"], "green": ["f
 WATCHFUL = [name for name, kind in cb.POLICIES.items() if kind.uses_widths and name != "hier-ts"]
 
 
-def told(policy: Any, red: int = 90) -> Any:
+def after_rewards(policy: Any, red: int = 90) -> Any:
     """Tell a policy rewards that contradict the width of red, unless red's last arm pays as the others."""
     for arm, total in zip("abcdef", (10, 12, red, 50, 55, 30), strict=True):
         policy.tell(arm, total, pulls=100)
@@ -29,7 +29,7 @@ def told(policy: Any, red: int = 90) -> Any:
 def quietly(policy: Any, red: int = 90) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cb.WidthWarning)
-        return told(policy, red)
+        return after_rewards(policy, red)
 
 
 def entropy(mean: float) -> float:
@@ -58,7 +58,7 @@ def test_what_it_says_is_the_formula() -> None:
 
 def test_it_warns_once_in_one_sentence() -> None:
     with pytest.warns(cb.WidthWarning) as caught:
-        policy = told(cb.ClusUCB(CLUSTERS))
+        policy = after_rewards(cb.ClusUCB(CLUSTERS))
     (warning,) = caught
     assert str(warning.message) == str(policy.alarms()[0])
     assert "Cluster 'red' spreads wider than its width 0.1" in str(warning.message)
@@ -92,7 +92,7 @@ def test_policies_without_widths_have_no_alarms() -> None:
 
 @pytest.mark.parametrize("name", ["clus-ucb", "ckl-ucb", "clus-opt", "imed-clus", "imed-opt", "ossb"])
 def test_widening_trusts_the_cluster_no_more(name: str) -> None:
-    """From then on it plays as one to whom the width was never told."""
+    """From then on, the policy chooses like one without this width."""
     widened = quietly(cb.policy(name, CLUSTERS, alarm="widen"))
     wide = cb.Clusters(CLUSTERS.partition, widths=[math.inf, 0.2, 0.0])
     never = quietly(cb.policy(name, wide, alarm="ignore"))

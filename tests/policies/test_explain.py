@@ -13,7 +13,7 @@ from rich.cells import cell_len
 import clusterbandits as cb
 from clusterbandits.serial import to_json
 from tests.exactness.reference import FAMILIES
-from tests.policies.learner import CLUSTERS, EACH_FAMILY, EACH_KIND, KINDS, reference, told
+from tests.policies.learner import CLUSTERS, EACH_FAMILY, EACH_KIND, KINDS, after_rewards, reference
 
 pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
 
@@ -22,7 +22,7 @@ SETTINGS: list[dict[str, Any]] = [{}, {"a": 5}]
 
 
 def a_state(kind: str, family: str, seed: int, **settings: Any) -> Any:
-    """A policy told sums that no two arms share: its indices are not tied."""
+    """A policy whose arms have different sums, so that its indices are not tied."""
     policy = KINDS[kind](CLUSTERS, family=family, **settings)
     chance = Random(seed)
     for arm in CLUSTERS.arms:
@@ -93,7 +93,7 @@ def test_intervals_at_the_ends(total: int, pulls: int) -> None:
 
 
 def expected_opponents(policy: Any, indices: list[float]) -> list[dict[Any, float]]:
-    """For every arm, the share of the threshold that each of its mates argues for, one by one."""
+    """Return for each arm the evidence of each other arm of its cluster, as a share of the threshold."""
     rules, (pulls, totals, n) = reference(policy), statistics(policy)
     means = [total / count for total, count in zip(totals, pulls, strict=True)]
     leader = min(range(len(means)), key=lambda k: (-means[k], pulls[k], k))
@@ -191,7 +191,7 @@ def test_only_what_was_told_counts(kind: str) -> None:
 @EACH_KIND
 @pytest.mark.parametrize("refresh", [1, 7])
 def test_explaining_changes_nothing(kind: str, refresh: int) -> None:
-    policy, twin = told(kind, 5, refresh=refresh), told(kind, 5, refresh=refresh)
+    policy, twin = after_rewards(kind, 5, refresh=refresh), after_rewards(kind, 5, refresh=refresh)
     for _ in range(60):
         before = policy.to_json()
         assert policy.explain() == policy.explain()
@@ -292,7 +292,7 @@ def test_means_at_the_edge_of_floats() -> None:
     assert view.low <= view.mean <= view.high
 
 
-def test_two_hundred_mates() -> None:
+def test_two_hundred_other_arms() -> None:
     policy: Any = cb.ClusUCB(cb.Clusters([200], widths=0.1))
     chance = Random(1)
     for arm in range(200):

@@ -25,7 +25,7 @@ def asked(policy: Any, count: int) -> tuple[Any, np.ndarray[Any, Any]]:
     return state, draws[:, 1:]
 
 
-def told(family: str = "bernoulli", **settings: Any) -> Any:
+def after_rewards(family: str = "bernoulli", **settings: Any) -> Any:
     policy = cb.HierTS(cb.Clusters([3], widths=0.2), family=family, alarm="ignore", **settings)
     for arm, (pulls, total) in enumerate(zip(PULLS, TOTALS, strict=True)):
         policy.tell(arm, total, pulls=pulls)
@@ -45,14 +45,14 @@ def expected_weights() -> np.ndarray[Any, Any]:
 
 
 def test_the_grid_is_weighed_by_the_likelihood() -> None:
-    state, _ = asked(told(), 1)
+    state, _ = asked(after_rewards(), 1)
     found = np.diff(state.grid[0] / state.grid[0, POINTS - 1], prepend=0.0)
     assert found == pytest.approx(expected_weights(), abs=1e-12)
 
 
 @pytest.mark.statistical
 def test_draws_are_the_mixture_over_the_grid() -> None:
-    _, draws = asked(told(), 6000)
+    _, draws = asked(after_rewards(), 6000)
     rng = np.random.default_rng(2)
     points = rng.choice(POINTS, size=6000, p=expected_weights())
     strength, mean = 0.25 * 4.0 ** (points // MEANS), (points % MEANS + 0.5) / MEANS
@@ -62,9 +62,9 @@ def test_draws_are_the_mixture_over_the_grid() -> None:
 
 
 def test_draws_can_respect_widths() -> None:
-    _, draws = asked(told(widths="respected"), 500)
+    _, draws = asked(after_rewards(widths="respected"), 500)
     assert np.ptp(draws, axis=1).max() <= 0.2 * (1 + 1e-12)
-    _, free = asked(told(), 500)
+    _, free = asked(after_rewards(), 500)
     assert np.ptp(free, axis=1).max() > 0.2
 
 
@@ -72,7 +72,7 @@ def test_draws_can_respect_widths() -> None:
     "family", ["gaussian:sigma=0.5", "poisson", "exponential:shape=2", "negative-binomial:shape=2"]
 )
 def test_other_families_draw_around_their_means(family: str) -> None:
-    _, draws = asked(told(family), 4000)
+    _, draws = asked(after_rewards(family), 4000)
     means = np.array(TOTALS) / np.array(PULLS)
     pooled = sum(TOTALS) / sum(PULLS)
     # Drawn towards the mean of all, and not beyond it.

@@ -321,7 +321,7 @@ def check_draws(policy: Any, count: int = 60) -> None:
             assert (state.draws <= family.highest).all()
 
 
-def told(family: str, rows: Any, widths: Any, sizes: Any, **settings: Any) -> Any:
+def after_rewards(family: str, rows: Any, widths: Any, sizes: Any, **settings: Any) -> Any:
     policy = cb.Kindred(cb.Clusters(sizes, widths=widths), family=family, alarm="ignore", **settings)
     for arm, (pulls, total) in enumerate(rows):
         if pulls:
@@ -360,15 +360,15 @@ EXTREMES: dict[str, tuple[str, list[tuple[int, float]]]] = {
 def test_extremes_leave_no_nan(case: str, widths: float) -> None:
     family, rows = EXTREMES[case]
     for sizes in ([4], [2, 2], [1, 1, 1, 1], [1, 3]):
-        told(family, rows, widths, sizes)
-    told(family, rows[:1], widths, [1])
+        after_rewards(family, rows, widths, sizes)
+    after_rewards(family, rows[:1], widths, [1])
 
 
 @EACH_FAMILY
 @pytest.mark.parametrize("prior", [(0.5, 1e-6), (1e-9, 1.0), (0.3, 1e6), (1e-12, 1e6), (0.999, 1e-3)])
 def test_extreme_priors_leave_no_nan(family: str, prior: tuple[float, float]) -> None:
     for widths in (0.0, 0.1, INF):
-        told(family, [(0, 0), (10, 3), (0, 0), (10**6, 10**5)], widths, [2, 2], prior=prior)
+        after_rewards(family, [(0, 0), (10, 3), (0, 0), (10**6, 10**5)], widths, [2, 2], prior=prior)
 
 
 @EACH_FAMILY
@@ -438,5 +438,5 @@ def test_a_thousand_arms() -> None:
 
 
 def test_totals_of_1e12_pulls_decide() -> None:
-    policy = told("bernoulli", [(MANY, 4e11), (MANY, 5e11), (MANY, 4.999e11)], 0.2, [2, 1])
+    policy = after_rewards("bernoulli", [(MANY, 4e11), (MANY, 5e11), (MANY, 4.999e11)], 0.2, [2, 1])
     assert {policy.ask() for _ in range(100)} == {1}

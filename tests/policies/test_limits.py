@@ -14,7 +14,7 @@ import pytest
 
 import clusterbandits as cb
 from clusterbandits.policies.views import steady_mean
-from tests.policies.learner import CLUSTERS, EACH_FAMILY, refused_unchanged, rounded, told
+from tests.policies.learner import CLUSTERS, EACH_FAMILY, after_rewards, refused_unchanged, rounded
 from tests.policies.test_online import BAD_COUNTS, NO_NUMBERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
@@ -51,7 +51,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     ids=repr,
 )
 def test_what_cannot_be_available_is_refused(available: Any) -> None:
-    policy = told("clus-ucb", seed=1, rounds=20)
+    policy = after_rewards("clus-ucb", seed=1, rounds=20)
     policy.retire_arm("c")
     policy.retire_arm("f")
     for k in (None, 2):
@@ -60,7 +60,7 @@ def test_what_cannot_be_available_is_refused(available: Any) -> None:
 
 
 def test_what_may_be_available() -> None:
-    policy = told("kl-ucb", seed=1, rounds=20)
+    policy = after_rewards("kl-ucb", seed=1, rounds=20)
     for available in (
         ("a", "b"),
         {"a", "b"},
@@ -104,7 +104,7 @@ def test_one_arm_stays() -> None:
 @pytest.mark.parametrize("arm", ["z", 0, None, ["a"], {}])
 @pytest.mark.parametrize("call", ["retire_arm", "restore_arm", "expect", "correct"])
 def test_unknown_arms_are_refused(call: str, arm: Any) -> None:
-    policy = told("clus-ucb", seed=3, rounds=20)
+    policy = after_rewards("clus-ucb", seed=3, rounds=20)
     rest = [1] if call == "correct" else []
     sentence = refused_unchanged(policy, lambda: getattr(policy, call)(arm, *rest))
     assert f"'arm' parameter of ClusUCB.{call} must be one of 'a', 'b', 'c', 'd', 'e', 'f'." in sentence
@@ -112,7 +112,7 @@ def test_unknown_arms_are_refused(call: str, arm: Any) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_retired_arms_survive(way: str) -> None:
-    policy = told("clus-ucb", seed=2)
+    policy = after_rewards("clus-ucb", seed=2)
     policy.retire_arm("e")
     policy.retire_arm("a")
     policy.ask(5)
@@ -129,7 +129,7 @@ def test_retired_arms_survive(way: str) -> None:
 
 
 def test_what_is_known_of_a_retired_arm_is_kept() -> None:
-    policy = told("kl-ucb", seed=2)
+    policy = after_rewards("kl-ucb", seed=2)
     policy.expect("b", 2)
     before = policy.pulls["b"], policy.totals["b"], policy.rounds
     policy.retire_arm("b")
@@ -156,7 +156,7 @@ def test_simulations_have_all_arms() -> None:
 
 @pytest.mark.parametrize("pulls", BAD_COUNTS)
 def test_bad_numbers_of_pulls_are_not_expected(pulls: Any) -> None:
-    policy = told("clus-ucb", seed=3, rounds=20)
+    policy = after_rewards("clus-ucb", seed=3, rounds=20)
     assert "'pulls' parameter of ClusUCB.expect" in refused_unchanged(
         policy, lambda: policy.expect("a", pulls)
     )
@@ -174,7 +174,7 @@ def test_no_more_rounds_are_expected_than_floats_can_count() -> None:
 
 @pytest.mark.parametrize("change", [*NO_NUMBERS, True], ids=repr)
 def test_what_is_no_change_is_refused(change: Any) -> None:
-    policy = told("kl-ucb", seed=3, rounds=20)
+    policy = after_rewards("kl-ucb", seed=3, rounds=20)
     sentence = refused_unchanged(policy, lambda: policy.correct("a", change))
     assert "'change' parameter of KLUCB.correct must be a finite number" in sentence
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clusterbandits as cb
-from tests.policies.learner import CLUSTERS, FAMILIES, refused_unchanged, told
+from tests.policies.learner import CLUSTERS, FAMILIES, after_rewards, refused_unchanged
 
 WIDE = cb.Clusters({"red": ["a", "b"], "blue": ["c"]}, widths=0.1)
 
@@ -62,10 +62,10 @@ def _without(arm: str) -> cb.Policy:
 
 @pytest.mark.parametrize("which", OTHERS)
 def test_policies_of_other_arms_are_refused(which: str) -> None:
-    policy, new = told("clus-ucb", seed=1), cb.ClusUCB(CLUSTERS)
+    policy, new = after_rewards("clus-ucb", seed=1), cb.ClusUCB(CLUSTERS)
     for call in (
         lambda: policy.merge(OTHERS[which]()),
-        lambda: policy.merge(told("clus-ucb", seed=2), since=OTHERS[which]() or 3),
+        lambda: policy.merge(after_rewards("clus-ucb", seed=2), since=OTHERS[which]() or 3),
     ):
         assert "parameter of ClusUCB.merge must be a policy" in refused_unchanged(policy, call)
     sentence = refused_unchanged(new, lambda: new.take_over(OTHERS[which]()))
@@ -73,12 +73,12 @@ def test_policies_of_other_arms_are_refused(which: str) -> None:
 
 
 def test_a_policy_is_not_merged_with_itself() -> None:
-    policy = told("kl-ucb", seed=1)
+    policy = after_rewards("kl-ucb", seed=1)
     assert "another policy" in refused_unchanged(policy, lambda: policy.merge(policy))
 
 
 def test_what_came_later_is_no_earlier_state() -> None:
-    policy = told("kl-ucb", seed=1)
+    policy = after_rewards("kl-ucb", seed=1)
     other, since = copy.deepcopy(policy), copy.deepcopy(policy)
     since.tell("a", 1)
     sentence = refused_unchanged(policy, lambda: policy.merge(other, since=since))
@@ -164,7 +164,7 @@ def test_awaited_pulls_of_squares_count_as_means() -> None:
 
 
 def test_only_a_new_policy_takes_over() -> None:
-    source = told("kl-ucb", seed=1)
+    source = after_rewards("kl-ucb", seed=1)
     policy = cb.ClusUCB(CLUSTERS)
     policy.ask()
     sentence = refused_unchanged(policy, lambda: policy.take_over(source))
@@ -258,7 +258,7 @@ def test_retired_arms_are_not_merged() -> None:
 
 
 def test_two_policies_may_be_merged_into_each_other_at_once() -> None:
-    one, other = told("kl-ucb", seed=1), told("kl-ucb", seed=2)
+    one, other = after_rewards("kl-ucb", seed=1), after_rewards("kl-ucb", seed=2)
     nothing = cb.KLUCB(CLUSTERS)
     threads = [
         threading.Thread(target=lambda a=a, b=b: [a.merge(nothing) or b.merge(nothing) for _ in range(50)])

@@ -1,4 +1,4 @@
-"""Asked and told: in order, late, in bulk, in vain; arms that come and go."""
+"""Online use: rewards in order, late, in bulk or cancelled; arms that are added and removed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.policies.learner import (
     KINDS,
     MEANS,
     Walk,
+    after_rewards,
     draw,
     reference,
     refusal,
     refused_unchanged,
-    told,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
@@ -41,7 +41,7 @@ def new_tape(family: str, rounds: int, seed: int) -> Any:
 
 
 def asked_on(policy: Any, tape: Any, rounds: int) -> list[int]:
-    """The numbers of the arms a policy asks for, told at once what the tape says they pay."""
+    """Return the arms that a policy chooses when rewards of a tape arrive immediately."""
     place = {arm: number for number, arm in enumerate(policy.clusters.arms)}
     numbers = []
     for _ in range(rounds):
@@ -73,7 +73,7 @@ def test_asking_and_telling_is_playing_with_more_exploration(kind: str) -> None:
 @EACH_KIND
 @EACH_REFRESH
 def test_trials_leave_what_was_told_alone(kind: str, refresh: int) -> None:
-    policy = told(kind, seed=3, refresh=refresh)
+    policy = after_rewards(kind, seed=3, refresh=refresh)
     policy.ask(2)
     fresh, twin = KINDS[kind](CLUSTERS, refresh=refresh), cb.Policy.from_json(policy.to_json())
     before = policy.to_json()
@@ -90,7 +90,7 @@ def test_trials_leave_what_was_told_alone(kind: str, refresh: int) -> None:
 @EACH_KIND
 @EACH_SEED
 def test_late_rewards_leave_nothing_behind(kind: str, seed: int) -> None:
-    """Told in any order at any time, a policy ends where one ends that is told in order."""
+    """The order and time of rewards do not change the final state of a policy."""
     late, in_order = KINDS[kind](CLUSTERS), KINDS[kind](CLUSTERS)
     chance, rng = Random(seed), np.random.default_rng(seed)
     pending: list[tuple[Any, float]] = []
@@ -158,7 +158,7 @@ def test_anything_between_choices(kind: str, family: str, refresh: int) -> None:
 
 
 def test_an_awaited_arm_is_judged_by_its_mean() -> None:
-    """Pulls and totals as supposed, by hand: 3 of 4 told and one awaited count as 3.75 of 5."""
+    """Assumed pulls and totals, by hand: 3 of 4 observed and one outstanding count as 3.75 of 5."""
     policy = cb.KLUCB(cb.Clusters([1, 1], widths=0.1))
     policy.tell(0, 3, pulls=4)
     policy.tell(1, 2, pulls=4)
@@ -173,7 +173,7 @@ def test_an_awaited_arm_is_judged_by_its_mean() -> None:
 
 
 def test_an_awaited_arm_never_told_is_judged_by_the_mean_of_all() -> None:
-    """Arm 1 is awaited and was never told: it counts as 1 pull that paid about 8/9, the mean of all rewards.
+    """Arm 1 has one outstanding reward and no others: it counts as 1 pull with about 8/9, the mean of all.
 
     The logit of 8/9 is 2.079, which rounds to 2.125.
     """
@@ -209,7 +209,7 @@ def test_arms_neither_told_nor_awaited_come_first() -> None:
 @EACH_KIND
 @EACH_REFRESH
 def test_many_are_asked_as_one_by_one(kind: str, refresh: int) -> None:
-    policy = told(kind, seed=5, refresh=refresh)
+    policy = after_rewards(kind, seed=5, refresh=refresh)
     twin = cb.Policy.from_json(policy.to_json())
     asked = policy.ask(40)
     assert asked == [twin.ask() for _ in range(40)]
@@ -239,7 +239,7 @@ def test_a_batch_is_a_list_and_one_arm_is_not() -> None:
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "3", True, False, math.nan, INF, 10**7, [2], np.array([1, 2])])
 def test_bad_batches_are_refused(k: Any) -> None:
-    policy = told("clus-ucb", seed=1)
+    policy = after_rewards("clus-ucb", seed=1)
     assert "'k' parameter of ClusUCB.ask" in refused_unchanged(policy, lambda: policy.ask(k))
 
 
@@ -270,7 +270,7 @@ def test_sums_of_other_rewards(family: str) -> None:
 
 
 def test_sums_arrive_late_too() -> None:
-    policy = told("kl-ucb", seed=1)
+    policy = after_rewards("kl-ucb", seed=1)
     rounds, pulls = policy.rounds, policy.pulls["a"]
     while policy.awaited.get("a", 0) < 3:
         policy.ask()
@@ -323,7 +323,7 @@ NO_NUMBERS: list[Any] = [
     [(family, reward) for family in FAMILIES for reward in [*NEVER_PAID[family], *NO_NUMBERS]],
 )
 def test_rewards_the_family_never_pays_are_refused(family: str, reward: Any) -> None:
-    policy = told("clus-ucb", seed=2, family=family, rounds=20)
+    policy = after_rewards("clus-ucb", seed=2, family=family, rounds=20)
     policy.ask(3)
     sentence = refused_unchanged(policy, lambda: policy.tell("a", reward))
     assert sentence.startswith("The 'reward' parameter of ClusUCB.tell must be ")
@@ -345,7 +345,7 @@ def test_rewards_the_family_never_pays_are_refused(family: str, reward: Any) -> 
     ],
 )
 def test_sums_the_family_never_pays_are_refused(family: str, total: float, pulls: int) -> None:
-    policy = told("kl-ucb", seed=2, family=family, rounds=20)
+    policy = after_rewards("kl-ucb", seed=2, family=family, rounds=20)
     sentence = refused_unchanged(policy, lambda: policy.tell("a", total, pulls=pulls))
     assert f"'reward' parameter of KLUCB.tell must be a sum of {pulls} rewards" in sentence
 
@@ -355,7 +355,7 @@ def test_sums_the_family_never_pays_are_refused(family: str, total: float, pulls
 )
 @pytest.mark.parametrize("call", ["tell", "cancel", "remove_arm"])
 def test_unknown_arms_are_refused(call: str, arm: Any) -> None:
-    policy = told("clus-ucb", seed=3, rounds=20)
+    policy = after_rewards("clus-ucb", seed=3, rounds=20)
     policy.ask(4)
     rest = [1] if call == "tell" else []
     sentence = refused_unchanged(policy, lambda: getattr(policy, call)(arm, *rest))
@@ -381,7 +381,7 @@ BAD_COUNTS: list[Any] = [
 
 @pytest.mark.parametrize("pulls", BAD_COUNTS)
 def test_bad_numbers_of_pulls_are_refused(pulls: Any) -> None:
-    policy = told("clus-ucb", seed=3, rounds=20)
+    policy = after_rewards("clus-ucb", seed=3, rounds=20)
     policy.ask(4)
     (arm, *_) = policy.awaited
     assert "'pulls'" in refused_unchanged(policy, lambda: policy.tell(arm, 0, pulls=pulls))
@@ -423,7 +423,7 @@ def test_numpy_arms_and_counts() -> None:
 
 
 def test_cancelling_takes_rounds_back() -> None:
-    policy = told("clus-ucb", seed=4)
+    policy = after_rewards("clus-ucb", seed=4)
     asked = Counter(policy.ask(9))
     for arm, count in asked.items():
         assert policy.awaited[arm] == count
@@ -455,8 +455,8 @@ def test_no_more_is_cancelled_than_is_awaited(pulls: int) -> None:
 
 @EACH_KIND
 def test_a_choice_that_was_cancelled_is_made_anew(kind: str) -> None:
-    """Ten rounds asked for and cancelled leave no trace: what is paid afterwards decides, not they."""
-    policy, twin = told(kind, seed=6), told(kind, seed=6)
+    """Ten cancelled rounds have no effect on later choices."""
+    policy, twin = after_rewards(kind, seed=6), after_rewards(kind, seed=6)
     for arm in policy.ask(10):
         policy.cancel(arm)
     rng = np.random.default_rng(1)
@@ -482,7 +482,7 @@ def test_a_hold_that_was_cancelled_is_over() -> None:
 
 
 def test_a_new_arm_is_asked_next() -> None:
-    policy, twin = told("clus-ucb", seed=8), told("clus-ucb", seed=8)
+    policy, twin = after_rewards("clus-ucb", seed=8), after_rewards("clus-ucb", seed=8)
     policy.add_arm("new", "blue")
     assert policy.clusters.members("blue") == ("b", "e", "new")
     assert policy.pulls == {**twin.pulls, "new": 0}
@@ -496,7 +496,7 @@ def test_a_new_arm_is_asked_next() -> None:
 
 
 def test_a_new_arm_keeps_what_is_awaited() -> None:
-    policy = told("kl-ucb", seed=8)
+    policy = after_rewards("kl-ucb", seed=8)
     policy.ask(5)
     awaited = policy.awaited
     policy.add_arm(7, "green")
@@ -515,7 +515,7 @@ def test_a_new_arm_before_anything_was_told() -> None:
 
 @EACH_KIND
 def test_a_removed_arm_is_forgotten_and_rounds_go_on(kind: str) -> None:
-    policy, twin = told(kind, seed=9), told(kind, seed=9)
+    policy, twin = after_rewards(kind, seed=9), after_rewards(kind, seed=9)
     policy.ask()
     (asked,) = policy.awaited
     gone = "b" if asked != "b" else "e"
@@ -543,7 +543,7 @@ def test_what_was_awaited_of_a_removed_arm_still_counts_as_rounds() -> None:
 
 
 def test_a_removed_arm_can_come_back_as_a_new_one() -> None:
-    policy = told("clus-ucb", seed=9)
+    policy = after_rewards("clus-ucb", seed=9)
     policy.remove_arm("c")
     policy.add_arm("c", "green")
     assert policy.clusters.arms == (*"abdef", "c")
@@ -551,7 +551,7 @@ def test_a_removed_arm_can_come_back_as_a_new_one() -> None:
 
 
 def test_a_cluster_goes_with_its_last_arm() -> None:
-    policy = told("clus-ucb", seed=9)
+    policy = after_rewards("clus-ucb", seed=9)
     policy.remove_arm("d")
     assert policy.clusters.names == ("red", "blue")
     assert policy.clusters.widths == (0.05, 0.1)
@@ -559,7 +559,7 @@ def test_a_cluster_goes_with_its_last_arm() -> None:
 
 
 def test_the_last_arm_stays() -> None:
-    policy = told("clus-ucb", seed=9)
+    policy = after_rewards("clus-ucb", seed=9)
     for arm in "abcde":
         policy.remove_arm(arm)
     refused_unchanged(policy, lambda: policy.remove_arm("f"))
@@ -586,7 +586,7 @@ def test_the_last_arm_stays() -> None:
     ],
 )
 def test_bad_new_arms_are_refused(arm: Any, cluster: Any) -> None:
-    policy = told("clus-ucb", seed=9, refresh=7)
+    policy = after_rewards("clus-ucb", seed=9, refresh=7)
     policy.ask(3)
     refused_unchanged(policy, lambda: policy.add_arm(arm, cluster))
     assert policy.clusters == CLUSTERS
@@ -727,7 +727,7 @@ def test_policies_share_nothing() -> None:
 
 
 def test_what_is_shown_is_a_copy() -> None:
-    policy = told("kl-ucb", seed=1)
+    policy = after_rewards("kl-ucb", seed=1)
     policy.ask(3)
     before = policy.to_json()
     for shown in (policy.pulls, policy.totals, policy.awaited):

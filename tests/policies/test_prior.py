@@ -24,7 +24,7 @@ ARMS = cb.Clusters([2, 1], widths=math.inf)
 PULLS, TOTALS = (7, 3, 12), (2, 3, 5)
 
 
-def told(name: str, clusters: cb.Clusters = ARMS, **settings: Any) -> Any:
+def after_rewards(name: str, clusters: cb.Clusters = ARMS, **settings: Any) -> Any:
     policy = cb.policy(name, clusters, **settings)
     for arm, (pulls, total) in enumerate(zip(PULLS, TOTALS, strict=True)):
         policy.tell(arm, total, pulls=pulls)
@@ -45,7 +45,7 @@ POSTERIORS: dict[str, Any] = {
 @pytest.mark.parametrize("family", POSTERIORS)
 def test_what_thompson_draws_from(family: str) -> None:
     """The state has no draws: they are made from the numbers in it, as ``choose`` does."""
-    state = told("thompson", family=family, prior=(0.2, 4.0))._live
+    state = after_rewards("thompson", family=family, prior=(0.2, 4.0))._live
     assert (state.known, state.known_total) == pytest.approx((4.0, 0.8))
     stream = fresh_stream(np.random.default_rng(1))
     for t, s in zip(PULLS, TOTALS, strict=True):
@@ -57,7 +57,7 @@ def test_what_thompson_draws_from(family: str) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["thompson", "tsc"])
 def test_arms_are_chosen_as_often_as_they_are_best(name: str) -> None:
-    policy = told(name, prior=(0.02, 50))
+    policy = after_rewards(name, prior=(0.02, 50))
     state = policy._live
     select = entries(state).select
     counts = np.bincount([select(state, 100) for _ in range(20_000)], minlength=3)
@@ -80,7 +80,7 @@ def test_arms_are_chosen_as_often_as_they_are_best(name: str) -> None:
 @pytest.mark.statistical
 def test_clus_ts_draws_from_the_prior_within_widths() -> None:
     clusters = cb.Clusters([2, 1], widths=[0.1, math.inf])
-    policy = told("clus-ts", clusters, prior=(0.3, 20.0), alarm="ignore")
+    policy = after_rewards("clus-ts", clusters, prior=(0.3, 20.0), alarm="ignore")
     state = policy._live
     select = entries(state).select
     found = np.empty((4000, 3))
@@ -103,12 +103,12 @@ def test_the_flat_prior_is_the_default() -> None:
 
 
 def test_a_prior_takes_the_place_of_what_kindred_assumes() -> None:
-    without, given = (told("kindred", prior=prior)._live.kinship for prior in (None, (0.5, 2.0)))
+    without, given = (after_rewards("kindred", prior=prior)._live.kinship for prior in (None, (0.5, 2.0)))
     # Rewards of 0 or 1 are assumed to have a flat prior.
     assert given.alike == pytest.approx(without.alike, abs=0.02)
     medians = []
     for prior in (None, (0.02, 1e5)):
-        state, drawn = told("kindred", prior=prior)._live, []
+        state, drawn = after_rewards("kindred", prior=prior)._live, []
         for _ in range(300):
             entries(state).select(state, 100)
             drawn.append(state.draws.copy())

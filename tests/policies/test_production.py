@@ -26,7 +26,7 @@ def made(name: str) -> Policy:
     return cb.policy(name, cb.Clusters(GROUPS, widths=0.3), **settings)
 
 
-def told(name: str, rounds: int = 60, seed: int = 1, awaited: int = 0) -> Policy:
+def after_rewards(name: str, rounds: int = 60, seed: int = 1, awaited: int = 0) -> Policy:
     """Return a policy after some rounds, with some rewards still awaited."""
     policy, chance = made(name), random.Random(seed)
     for _ in range(rounds):
@@ -44,7 +44,7 @@ def seen(policy: Policy) -> tuple[Any, ...]:
 @pytest.mark.parametrize("awaited", [0, 9])
 @pytest.mark.parametrize("name", NAMES)
 def test_all_arms_available_is_no_limit(name: str, awaited: int) -> None:
-    plain, limited = (told(name, awaited=awaited) for _ in range(2))
+    plain, limited = (after_rewards(name, awaited=awaited) for _ in range(2))
     for number in range(30):
         arm = plain.ask()
         assert limited.ask(available=ARMS if number % 2 else reversed(ARMS)) == arm
@@ -55,7 +55,7 @@ def test_all_arms_available_is_no_limit(name: str, awaited: int) -> None:
 @pytest.mark.parametrize("awaited", [0, 9])
 @pytest.mark.parametrize("name", NAMES)
 def test_only_available_arms_are_chosen(name: str, awaited: int) -> None:
-    policy, chance = told(name, awaited=awaited), random.Random(2)
+    policy, chance = after_rewards(name, awaited=awaited), random.Random(2)
     for _ in range(40):
         some = chance.sample(ARMS, chance.randint(1, 5))
         chosen = policy.ask(2, available=some)
@@ -67,7 +67,7 @@ def test_only_available_arms_are_chosen(name: str, awaited: int) -> None:
 @pytest.mark.parametrize("awaited", [0, 9])
 @pytest.mark.parametrize("name", AS_IF_REMOVED)
 def test_the_choice_among_some_is_that_without_the_others(name: str, awaited: int) -> None:
-    policy, chance = told(name, awaited=awaited), random.Random(3)
+    policy, chance = after_rewards(name, awaited=awaited), random.Random(3)
     for _ in range(15):
         some = chance.sample(ARMS, chance.randint(2, 5))
         alone = copy.copy(policy)
@@ -93,7 +93,7 @@ def test_kindred_learns_from_arms_that_are_not_available() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_retired_arms_are_kept_but_not_chosen(name: str) -> None:
-    policy = told(name)
+    policy = after_rewards(name)
     policy.expect("a", 3)
     for arm in ("a", "e"):
         policy.retire_arm(arm)
@@ -114,7 +114,7 @@ def test_retired_arms_are_kept_but_not_chosen(name: str) -> None:
 
 
 def test_what_cannot_be_retired_or_available_changes_nothing() -> None:
-    policy = told("kindred")
+    policy = after_rewards("kindred")
     policy.retire_arm("a")
     before = policy.to_json()
     for wrong in ([], ["x"], ["a"], "", 5, [["a"]], [None]):
@@ -134,7 +134,7 @@ def test_what_cannot_be_retired_or_available_changes_nothing() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_expected_pull_is_like_one_that_was_asked_for(name: str) -> None:
-    asked, other = told(name), told(name)
+    asked, other = after_rewards(name), after_rewards(name)
     arm = asked.ask()
     other.expect(arm)
     assert seen(other) == seen(asked)
@@ -144,7 +144,7 @@ def test_an_expected_pull_is_like_one_that_was_asked_for(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_copies_merge_to_what_one_would_know(name: str) -> None:
-    since = told(name, awaited=2)
+    since = after_rewards(name, awaited=2)
     left, right, single = (copy.copy(since) for _ in range(3))
     rewards = [("a", 1.0), ("b", 0.0), ("c", 1.0), ("d", 1.0), ("e", 0.0), ("f", 1.0)] * 4
     for number, (arm, reward) in enumerate(rewards):
@@ -161,14 +161,14 @@ def test_two_copies_merge_to_what_one_would_know(name: str) -> None:
 
 
 def test_what_cannot_be_merged() -> None:
-    policy, other = told("kl-ucb"), told("kl-ucb", 20)
+    policy, other = after_rewards("kl-ucb"), after_rewards("kl-ucb", 20)
     before = policy.to_json()
     wrong: list[tuple[Any, Any]] = [
         (policy, None),
         (5, None),
         (cb.KLUCB(cb.Clusters([2, 2])), None),
         (cb.KLUCB(cb.Clusters(GROUPS, widths=0.3), family="poisson"), None),
-        (other, told("kl-ucb", 40)),
+        (other, after_rewards("kl-ucb", 40)),
     ]
     for given, since in wrong:
         with pytest.raises(cb.InvalidInputError):
@@ -178,7 +178,7 @@ def test_what_cannot_be_merged() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_corrected_reward_is_one_that_was_told_right(name: str) -> None:
-    right, wrong = told(name), told(name)
+    right, wrong = after_rewards(name), after_rewards(name)
     right.tell("d", 1)
     wrong.tell("d", 0)
     wrong.correct("d", 1)
@@ -202,7 +202,7 @@ def test_kindred_learns_from_a_correction() -> None:
 
 @pytest.mark.parametrize("after", NAMES)
 def test_another_policy_takes_over(after: str) -> None:
-    before = told("thompson", awaited=4)
+    before = after_rewards("thompson", awaited=4)
     before.retire_arm("b")
     policy = made(after)
     policy.take_over(before)
@@ -222,7 +222,7 @@ def test_another_policy_takes_over(after: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_chances_change_nothing_and_agree_with_choices(name: str) -> None:
-    policy = told(name, awaited=3)
+    policy = after_rewards(name, awaited=3)
     before = policy.to_json()
     found = policy.chances(500, available=["a", "c", "d", "f"])
     assert policy.to_json() == before

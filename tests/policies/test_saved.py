@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import clusterbandits as cb
-from tests.policies.learner import CLUSTERS, EACH_FAMILY, EACH_KIND, KINDS, Walk, draw, refusal, told
+from tests.policies.learner import CLUSTERS, EACH_FAMILY, EACH_KIND, KINDS, Walk, after_rewards, draw, refusal
 
 pytestmark = pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
 
@@ -81,7 +81,7 @@ def restored(document: object) -> cb.Policy:
 @pytest.mark.parametrize("refresh", [1, 7])
 def test_a_policy_goes_on_where_it_was(kind: str, family: str, refresh: int) -> None:
     for rounds in (0, 3, 6, 9, 41):
-        policy = told(kind, rounds, family, rounds, refresh=refresh, a=0.1 + 0.2)
+        policy = after_rewards(kind, rounds, family, rounds, refresh=refresh, a=0.1 + 0.2)
         text = policy.to_json()
         strict(text)
         again = type(policy).from_json(text)
@@ -121,7 +121,7 @@ def test_nothing_is_lost() -> None:
 
 
 def test_a_hold_is_remembered() -> None:
-    policy = told("kl-ucb", seed=1, rounds=6 + 2, refresh=1000)
+    policy = after_rewards("kl-ucb", seed=1, rounds=6 + 2, refresh=1000)
     held = policy.ask()
     again = cb.KLUCB.from_json(policy.to_json())
     assert again.ask(997) == [held] * 997
@@ -161,17 +161,17 @@ def test_the_format_stays() -> None:
 
 
 def test_saving_changes_nothing() -> None:
-    policy = told("clus-ucb", seed=1, refresh=7)
+    policy = after_rewards("clus-ucb", seed=1, refresh=7)
     policy.ask(2)
     assert policy.to_json() == policy.to_json()
-    twin = told("clus-ucb", seed=1, refresh=7)
+    twin = after_rewards("clus-ucb", seed=1, refresh=7)
     twin.ask(2)
     assert policy.ask(20) == twin.ask(20)
 
 
 @EACH_KIND
 def test_any_kind_is_restored_by_its_name(kind: str) -> None:
-    policy = told(kind, seed=2)
+    policy = after_rewards(kind, seed=2)
     assert type(cb.Policy.from_json(policy.to_json())) is type(policy)
 
 
@@ -492,7 +492,7 @@ def test_a_total_without_pulls_is_refused(total: Any) -> None:
     [("poisson", 2.5), ("poisson", -1), ("exponential", 0), ("exponential", -1), ("gaussian", INF)],
 )
 def test_a_total_outside_the_support_is_refused(family: str, total: float) -> None:
-    policy = told("kl-ucb", seed=1, family=family, rounds=20)
+    policy = after_rewards("kl-ucb", seed=1, family=family, rounds=20)
     document = json.loads(policy.to_json())
     document["totals"][2] = total
     refusal(lambda: restored(document))

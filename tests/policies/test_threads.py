@@ -75,7 +75,7 @@ def test_every_reward_counts() -> None:
 
 
 def test_a_batch_is_asked_without_others_in_between() -> None:
-    """Before anything is told arms are asked in turn, so every batch of five has each arm once."""
+    """Without rewards, arms are chosen in turn, so each batch of five has each arm once."""
     policy = cb.ClusUCB(CLUSTERS)
     batches: list[list[int]] = []
     together(*[lambda: batches.extend(policy.ask(5) for _ in range(300))] * 6)

@@ -252,9 +252,9 @@ def test_impossible_calls_are_refused_before_anything_is_sent(
     ["127.0.0.1:8000", "http://", "ftp://h", "http://u:secret@h", "http://h:99999", "http://h/?x=secret"],
 )
 def test_wrong_addresses_are_refused(url: str) -> None:
-    with pytest.raises(cb.InvalidInputError, match="'url' parameter") as told:
+    with pytest.raises(cb.InvalidInputError, match="'url' parameter") as raised:
         cb.Client(url)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": "1"}, {"retries": -1}, {"retries": 1.5}])
@@ -265,9 +265,9 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("key", ["", " ", "cb_secret\n", "cb_sécret", 5])
 def test_keys_are_not_shown(key: Any) -> None:
-    with pytest.raises(cb.InvalidInputError, match="'key' parameter") as told:
+    with pytest.raises(cb.InvalidInputError, match="'key' parameter") as raised:
         cb.AsyncClient(URL, key)
-    assert "cret" not in str(told.value)
+    assert "cret" not in str(raised.value)
     with cb.Client(f"{URL}/", "cb_secret") as one:
         assert repr(one) == f"Client('{URL}')"
 

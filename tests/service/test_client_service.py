@@ -88,15 +88,15 @@ def test_refusals_are_errors_with_their_sentence(served: Served) -> None:
             422: lambda: client.reward(decision, 2),
         }
         for code, call in refused.items():
-            with pytest.raises(cb.ServiceError, match=r"\.$") as told:
+            with pytest.raises(cb.ServiceError, match=r"\.$") as raised:
                 call()
-            assert told.value.code == code
+            assert raised.value.code == code
     with (
         cb.Client(served.url, "cb_unknown") as stranger,
-        pytest.raises(cb.ServiceError, match="key") as told,
+        pytest.raises(cb.ServiceError, match="key") as raised,
     ):
         stranger.experiments()
-    assert told.value.code == 401
+    assert raised.value.code == 401
 
 
 def test_calls_survive_a_killed_service(tmp_path: Path) -> None:

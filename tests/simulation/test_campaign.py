@@ -89,8 +89,8 @@ def test_simulations_that_miss_nothing_are_told_of_at_once(tmp_path: Path) -> No
             pass
     simulations = [open_simulation(plan, tmp_path / str(seed)) for seed, plan in enumerate(plans)]
     assert [bool(one.missing) for one in simulations] == [False, True, False, False, True, True]
-    told = [one.plan.seed for one in finished(simulations, both_workers()[0])]
-    assert sorted(told) == list(range(6))
+    received = [one.plan.seed for one in finished(simulations, both_workers()[0])]
+    assert sorted(received) == list(range(6))
 
 
 class Failing(Executor):
@@ -132,9 +132,9 @@ def test_ctrl_c_among_many_plans_keeps_every_piece_that_was_finished(tmp_path: P
         if next(looks) == 3:
             raise KeyboardInterrupt
 
-    told = []
+    received = []
     with pytest.raises(KeyboardInterrupt):
-        told += [one.plan.seed for one in finished(simulations(), workers_of(2, None, "test"), look)]
+        received += [one.plan.seed for one in finished(simulations(), workers_of(2, None, "test"), look)]
     assert own_threads() == []
     stored = len(list(tmp_path.rglob("*.parquet")))
     assert 0 < stored < 80
@@ -146,7 +146,7 @@ def test_ctrl_c_among_many_plans_keeps_every_piece_that_was_finished(tmp_path: P
 
 
 def test_whoever_stops_listening_loses_nothing_that_was_finished(tmp_path: Path) -> None:
-    """Ctrl-C while a problem is summed up: eight are finished, one was told of."""
+    """Ctrl-C while a problem is summarised: eight are finished, one was reported."""
     simulations = [open_simulation(short_plan(seed), tmp_path / str(seed), 1) for seed in range(8)]
     playing = finished(simulations, workers_of(None, AtOnce(), "test"))
     next(playing)
@@ -165,18 +165,18 @@ def test_whoever_stops_listening_stops_the_workers() -> None:
 def test_progress_is_one_account_of_simulations_of_any_length(tmp_path: Path) -> None:
     long = plan_of(EASY, "kl-ucb", {**SHORT, "horizon": 500, "seed": 3})
     list(finished([open_simulation(short_plan(0), tmp_path / "0")], both_workers()[0]))
-    told: list[cb.Progress] = []
+    received: list[cb.Progress] = []
     plans = {"0": short_plan(0), "1": short_plan(1), "long": long}
     simulations = (open_simulation(plan, tmp_path / name, name=name) for name, plan in plans.items())
     rounds = sum(plan.runs * plan.horizon for plan in plans.values())
-    campaign = Campaign(simulations, both_workers()[0], told.append, runs=6, rounds=rounds)
+    campaign = Campaign(simulations, both_workers()[0], received.append, runs=6, rounds=rounds)
     assert len(list(campaign.finished())) == 3
-    last = told[-1]
+    last = received[-1]
     assert (last.runs_done, last.runs, last.rounds_done, last.rounds) == (6, 6, rounds, rounds)
     assert (last.reused, last.under_way, last.doing, last.idle) == (2, 0.0, "", 0.0)
     assert campaign.reused == 2
-    assert {one.doing for one in told} <= {*plans, ""}
-    for before, after in itertools.pairwise(told):
+    assert {one.doing for one in received} <= {*plans, ""}
+    for before, after in itertools.pairwise(received):
         assert before.runs_done + before.under_way <= after.runs_done + after.under_way
 
 

@@ -118,18 +118,18 @@ def without_package(folder: Path) -> str:
 def test_other_workers_are_refused_by_name(tmp_path: Path) -> None:
     """Those that are there, and those that join when it has begun; first of all, nobody is there."""
     numpy = fingerprint()["numpy"]
-    told = []
+    received = []
     with DaskCluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as cluster:
 
         def waiting() -> None:
-            told.append(cluster.add_worker())
+            received.append(cluster.add_worker())
 
         with dask_executor(cluster.address, waiting=waiting) as executor:
             assert executor.submit(math.sqrt, 4.0).result(60) == 2
-            assert len(told) == 1
+            assert len(received) == 1
             with pytest.raises(WorkersError, match="Got 1 that died over the same runs"):
                 executor.submit(os._exit, 1).result(60)
-            told[0].wait(60)
+            received[0].wait(60)
             cluster.have_workers(0)
             cluster.add_worker(PYTHONPATH=impostor(tmp_path, "numpy"))
             with pytest.raises(WorkersError, match=rf"must have numpy {numpy}, .* Got numpy 99.0 instead"):

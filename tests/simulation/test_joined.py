@@ -25,10 +25,10 @@ def test_joined_is_played_together() -> None:
 
 
 def test_labels_are_those_given_in_their_order() -> None:
-    told = {f"width {width:g}": INSTANCE.clusters(width) for width in (1.0, 0.1)}
+    declared = {f"width {width:g}": INSTANCE.clusters(width) for width in (1.0, 0.1)}
     parts = {
         label: cb.simulate(INSTANCE, "clus-ucb", 200, runs=3, clusters=clusters)
-        for label, clusters in told.items()
+        for label, clusters in declared.items()
     }
     one = joined(parts)
     assert one.labels == ("width 1", "width 0.1")

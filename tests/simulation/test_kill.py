@@ -33,7 +33,7 @@ print("alive", flush=True)
 cb.simulate(instance, {POLICIES}, store=sys.argv[1], **{PLAN})
 print("done", flush=True)
 """
-#: Stops for ever in the middle of writing its third block.
+#: Hangs permanently while it writes its third block.
 STUCK = f"""
 import os, sys, time
 import clusterbandits as cb

@@ -191,9 +191,9 @@ def test_what_a_policy_was_told_stays_its_own(plain: cb.Result) -> None:
 
 
 def test_names_know_the_clusters_they_are_told() -> None:
-    told = CLUSTERED.clusters([0.5, 0.9])
-    named = cb.simulate(CLUSTERED, "clus-ucb:a=2,refresh=3", 2000, runs=6, clusters=told)
-    made = cb.simulate(CLUSTERED, cb.ClusUCB(told, a=2, refresh=3), 2000, runs=6)
+    received = CLUSTERED.clusters([0.5, 0.9])
+    named = cb.simulate(CLUSTERED, "clus-ucb:a=2,refresh=3", 2000, runs=6, clusters=received)
+    made = cb.simulate(CLUSTERED, cb.ClusUCB(received, a=2, refresh=3), 2000, runs=6)
     assert np.array_equal(named.pulls, made.pulls)
     assert not np.array_equal(
         named.pulls, cb.simulate(CLUSTERED, "clus-ucb:a=2,refresh=3", 2000, runs=6).pulls
@@ -417,25 +417,25 @@ def test_holding_keeps_the_law_of_regret(name: str) -> None:
 
 
 def test_progress_is_told_and_only_grows() -> None:
-    told: list[cb.Progress] = []
-    cb.simulate(CLUSTERED, BOTH, 30_000, runs=40, stepwise=True, progress=told.append)
-    assert len(told) >= 3
-    assert all(isinstance(one, cb.Progress) for one in told)
-    for before, after in itertools.pairwise(told):
+    received: list[cb.Progress] = []
+    cb.simulate(CLUSTERED, BOTH, 30_000, runs=40, stepwise=True, progress=received.append)
+    assert len(received) >= 3
+    assert all(isinstance(one, cb.Progress) for one in received)
+    for before, after in itertools.pairwise(received):
         assert before.runs_done <= after.runs_done
         assert before.rounds_done <= after.rounds_done
         assert before.seconds <= after.seconds
-    assert {(one.runs, one.rounds) for one in told} == {(80, 80 * 30_000)}
-    assert all(one.runs_done * 30_000 <= one.rounds_done <= one.rounds for one in told)
-    assert told[0].runs_done < 80
-    assert told[-1].runs_done == 80
-    assert told[-1].rounds_done == 80 * 30_000
+    assert {(one.runs, one.rounds) for one in received} == {(80, 80 * 30_000)}
+    assert all(one.runs_done * 30_000 <= one.rounds_done <= one.rounds for one in received)
+    assert received[0].runs_done < 80
+    assert received[-1].runs_done == 80
+    assert received[-1].rounds_done == 80 * 30_000
 
 
 def test_progress_of_long_runs_is_told_before_they_are_done() -> None:
-    told: list[cb.Progress] = []
-    cb.simulate(CLUSTERED, "clus-ucb", 10**6, runs=1, stepwise=True, progress=told.append)
-    assert any(0 < one.rounds_done < 10**6 and one.runs_done == 0 for one in told)
+    received: list[cb.Progress] = []
+    cb.simulate(CLUSTERED, "clus-ucb", 10**6, runs=1, stepwise=True, progress=received.append)
+    assert any(0 < one.rounds_done < 10**6 and one.runs_done == 0 for one in received)
 
 
 @pytest.mark.usefixtures("quick_switches")
@@ -443,9 +443,9 @@ def test_progress_on_somebodys_executor_ends_with_everything() -> None:
     """However threads take turns when the last block comes in."""
     with ThreadPoolExecutor(4) as executor:
         for seed in range(300):
-            told: list[cb.Progress] = []
-            cb.simulate(EASY, "kl-ucb", 50, 2, seed, executor=executor, progress=told.append)
-            assert told[-1][:4] == (2, 2, 100, 100)
+            received: list[cb.Progress] = []
+            cb.simulate(EASY, "kl-ucb", 50, 2, seed, executor=executor, progress=received.append)
+            assert received[-1][:4] == (2, 2, 100, 100)
 
 
 def test_a_listener_that_raises_stops_everything(tmp_path: Path) -> None:

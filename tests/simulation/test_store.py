@@ -108,10 +108,10 @@ def test_a_complete_store_is_not_played_again(store: Path, monkeypatch: pytest.M
 
 
 def test_a_complete_store_tells_its_progress(store: Path) -> None:
-    told: list[cb.Progress] = []
-    simulated(store, progress=told.append)
-    assert told
-    assert told[-1][:4] == (40, 40, 40 * 500, 40 * 500)
+    received: list[cb.Progress] = []
+    simulated(store, progress=received.append)
+    assert received
+    assert received[-1][:4] == (40, 40, 40 * 500, 40 * 500)
 
 
 def test_every_kind_of_plan_comes_back(tmp_path: Path) -> None:
@@ -563,14 +563,14 @@ def test_only_what_is_missing_is_played(store: Path, undisturbed: cb.Result) -> 
     for path in parquets(store)[5:9]:
         path.unlink()
     before = state(store)
-    told: list[cb.Progress] = []
-    assert np.array_equal(simulated(store, progress=told.append).pulls, undisturbed.pulls)
+    received: list[cb.Progress] = []
+    assert np.array_equal(simulated(store, progress=received.append).pulls, undisturbed.pulls)
     after = state(store)
     assert {name: after[name] for name in before} == before
     assert len(after) == 21
-    assert told[0].runs_done >= 32
-    assert told[-1].runs_done == 40
-    assert told[-1].rounds_done == told[-1].rounds
+    assert received[0].runs_done >= 32
+    assert received[-1].runs_done == 40
+    assert received[-1].rounds_done == received[-1].rounds
 
 
 def test_folders_that_are_not_there_or_not_folders(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def policies(family: str) -> list[cb.Policy]:
 
 
 def asked(policy: cb.Policy, tape: NDArray[np.float64], horizon: int) -> list[int]:
-    """The arms a policy chooses when it is asked and told, round by round."""
+    """Return the arms that a policy chooses online, round by round."""
     used = [0] * len(tape)
     path = []
     for _ in range(horizon):

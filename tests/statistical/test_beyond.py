@@ -82,7 +82,7 @@ def test_false_alarms_are_rare_in_every_family(family: str) -> None:
 @pytest.mark.statistical
 @pytest.mark.filterwarnings("ignore::clusterbandits.WidthWarning")
 def test_alarms_are_quick_where_arms_are_pulled_alike() -> None:
-    """Rewards of [.1, .2, .8] with a width of .2, told in turn."""
+    """Rewards of [.1, .2, .8] with a width of .2, given in turn."""
     rng, found = np.random.default_rng(4), []
     for _ in range(100):
         policy = cb.ClusUCB(cb.Clusters([3], widths=0.2))

@@ -1,4 +1,4 @@
-"""Logs drawn from known truths, and what policies truly earn on them."""
+"""Logs drawn from known means, and the true rewards of policies on them."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def _log(
 def true_value(spec: str, rounds: int, runs: int = 10_000) -> float:
     """Return the reward a round that a policy earns on these means, simulated."""
     instance = cb.Instance([MEANS[:2].tolist(), MEANS[2:].tolist()])
-    told = instance.clusters(list(WIDTHS.values()))
-    result = cb.simulate(instance, spec, rounds, runs=runs, seed=20, clusters=told, checkpoints=[rounds])
+    declared = instance.clusters(list(WIDTHS.values()))
+    result = cb.simulate(instance, spec, rounds, runs=runs, seed=20, clusters=declared, checkpoints=[rounds])
     return instance.best_mean - float(result.mean(0)[-1]) / rounds

@@ -1,4 +1,4 @@
-"""The page on advice tells the truth: its examples run and print what they say."""
+"""The examples on the advice page run and print the shown output."""
 
 from __future__ import annotations
 

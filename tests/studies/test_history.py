@@ -242,10 +242,10 @@ def test_every_policy_can_begin_with_a_history(kind: str) -> None:
 def test_a_warm_policy_is_one_that_was_told() -> None:
     history = table_history("admissions")
     warm = cb.ClusUCB.from_history(history, a=1.0, label="warm")
-    told = cb.ClusUCB(history.clusters(), a=1.0, label="warm")
+    online = cb.ClusUCB(history.clusters(), a=1.0, label="warm")
     for arm, trials, successes in zip(history.arms, history.trials, history.successes, strict=True):
-        told.tell(arm, int(successes), pulls=int(trials))
-    assert warm.to_json() == told.to_json()
+        online.tell(arm, int(successes), pulls=int(trials))
+    assert warm.to_json() == online.to_json()
     assert warm.clusters.widths == history.clusters().widths
     assert min(w - s for w, s in zip(warm.clusters.widths, history.instance().spans, strict=True)) > 0
 

@@ -128,7 +128,7 @@ def test_policies_that_need_groups_are_known() -> None:
     """A policy that needs none begins in the same state whoever belongs together; or it learns that."""
     one, two = cb.Clusters([4], math.inf), cb.Clusters([2, 2], math.inf)
     for name in cb.POLICIES:
-        states = [cb.policy(name, told).fresh_state(np.random.default_rng(0)) for told in (one, two)]
+        states = [cb.policy(name, declared).fresh_state(np.random.default_rng(0)) for declared in (one, two)]
         apart = repr(states[0]) != repr(states[1])
         made = cb.policy(name, one)
         assert not apart or needs_groups(made) or made.widths_optional, name

@@ -20,7 +20,7 @@ Maker = Callable[[np.random.Generator, int], dict[str, Any]]
 
 
 class Covered(NamedTuple):
-    """What intervals did: how often they held the truth, and the errors of their middles."""
+    """Results of intervals: how often they contained the true value, and the errors of their centres."""
 
     values: dict[str, float]
     difference: float
@@ -34,7 +34,7 @@ def truth() -> dict[str, float]:
 
 
 def replayed(make: Maker, rows: int, seed: int, logs: int = LOGS) -> Covered:
-    """Replay many logs and compare with the truth."""
+    """Replay many logs and compare the estimates with the true values."""
     held: dict[str, int] = dict.fromkeys(POLICIES, 0)
     errors: dict[str, list[float]] = {name: [] for name in POLICIES}
     together, apart, reach = 0, truth()["clus-ucb"] - truth()["kl-ucb"], []

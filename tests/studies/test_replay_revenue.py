@@ -34,8 +34,8 @@ def true_value(policy: str) -> float:
     amounts = cb.Empirical(visits(np.random.default_rng(9), 10**6, share=1.0))
     arms = [cb.Mixture([amounts, cb.Empirical([0.0])], [share, 1.0 - share]) for share in SHARES]
     instance = cb.Instance([arms[:2], arms[2:]], family=REVENUE)
-    told = instance.clusters(list(WIDTHS.values()))
-    result = cb.simulate(instance, policy, ROUNDS, runs=4000, seed=5, clusters=told, checkpoints=[ROUNDS])
+    declared = instance.clusters(list(WIDTHS.values()))
+    result = cb.simulate(instance, policy, ROUNDS, runs=4000, seed=5, clusters=declared, checkpoints=[ROUNDS])
     return instance.best_mean - float(result.mean(0)[-1]) / ROUNDS
 
 
@@ -43,8 +43,8 @@ def test_a_log_of_revenue_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
     log = revenue_log(np.random.default_rng(1), 60_000)
     file = tmp_path / "log.csv"
     pd.DataFrame(log).to_csv(file, index=False)
-    told: dict[str, Any] = {"widths": WIDTHS, "family": REVENUE, "rounds": ROUNDS}
-    result = cb.replay(file, ["kl-ucb", "clus-ucb", "thompson"], **told)
+    declared: dict[str, Any] = {"widths": WIDTHS, "family": REVENUE, "rounds": ROUNDS}
+    result = cb.replay(file, ["kl-ucb", "clus-ucb", "thompson"], **declared)
     assert 0 < result.value("clus-ucb").low < mean_of_visits(0.12)
     assert result.log.means.max() > 1.2
     skewness = float(stats.skew(log["reward"]))

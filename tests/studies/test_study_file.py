@@ -480,8 +480,8 @@ def test_drawn_instances_are_what_was_asked_for() -> None:
 
 
 def test_widths_are_what_was_asked_for() -> None:
-    told = "{ factor = 0.5 }, { factor = inf }, { fixed = 0.3 }, { groups = [0.1, inf], name = 'own' }"
-    (case,) = parse_study(f"widths = [{told}]\n" + POLICIES + INSTANCE).cases
+    rules = "{ factor = 0.5 }, { factor = inf }, { fixed = 0.3 }, { groups = [0.1, inf], name = 'own' }"
+    (case,) = parse_study(f"widths = [{rules}]\n" + POLICIES + INSTANCE).cases
     widths = {rule.name: rule.clusters(case.instance).widths for rule in case.rules}
     assert widths == {
         "0.5 × spans": (pytest.approx(0.05), 0.0),
@@ -594,11 +594,11 @@ def test_the_documents_pieces_of_studies_are_studies(tmp_path: Path) -> None:
     named = "[[instances]]\nmeans.red = { a = 0.41, b = 0.42 }\nmeans.blue = { c = 0.4 }\n"
     (case,) = parse_study(POLICIES + widths + named).cases
     assert [rule.name for rule in case.rules] == ["0.5 × spans", "spans", "2 × spans", "0.1", "a guess"]
-    told = " ".join(re.findall(r"```text\nError: (.*?)\n```", page, flags=re.DOTALL)[0].split())
+    shown = " ".join(re.findall(r"```text\nError: (.*?)\n```", page, flags=re.DOTALL)[0].split())
     text = f"{POLICIES}{chr(10) * 10}widths = [\n  {{ factor = 1 }},\n  {{ factr = 2 }},\n]\n"
     with pytest.raises(InvalidInputError) as caught:
         parse_study(text + named, "study.toml")
-    assert str(caught.value) == told
+    assert str(caught.value) == shown
 
 
 def test_sizes_that_do_not_fit_into_memory_are_refused() -> None:

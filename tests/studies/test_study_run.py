@@ -168,12 +168,12 @@ def test_the_same_bytes_wherever_it_is_played(
 def test_a_second_call_plays_nothing(undisturbed: tuple[Path, StudyReport]) -> None:
     folder, report = undisturbed
     files, runs = reported(folder), played(folder)
-    told: list[cb.Progress] = []
-    again = run_study(small(), folder, listener=told.append)
+    received: list[cb.Progress] = []
+    again = run_study(small(), folder, listener=received.append)
     assert again.stored == again.runs == report.runs
     assert played(folder) == runs
     assert reported(folder) == files
-    last = told[-1]
+    last = received[-1]
     assert last.runs_done == last.runs == last.reused == report.runs
 
 
