@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import os
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from fuzz.wire import Answer
 
 SHORT = 1
-_REQUESTS = 500
+#: Requests to one service. More of them try more in the same time, since starting it takes a while.
+_REQUESTS = int(os.environ.get("CLUSTERBANDITS_REQUESTS", "500"))
 _MOST_EXPERIMENTS = 8
 #: The length in seconds of windows that the fuzzer waits for.
 _BRIEF = 1.0
