@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from clusterbandits import simulate
 from clusterbandits.policies.policy import DEFAULT
+from clusterbandits.wording import duration
 from league.cells import Cell, Settings, cell_key, has_cell, summarise
 from league.results import Results, save
 
@@ -107,7 +108,7 @@ def play_league(
     known = {cell.key: cell for cell in results.cells.values()}
     missing = len(set(keys.values()) - known.keys())
     say(f"{len(keys)} cells, {missing} to simulate")
-    cells, count = dict(results.cells), 0
+    cells, count, start = dict(results.cells), 0, time.monotonic()
     named = {problem.name: problem for problem in problems}
     for pair, key in keys.items():
         problem, policy = named[pair[0]], pair[1]
@@ -116,7 +117,9 @@ def play_league(
             cells[pair], count = cell, count + 1
             save(replace(results, cells=cells), path)
             found = f"regret {cell.mean:.4g}, {cell.runs} runs of {cell.seconds:g} s"
-            say(f"[{count}/{missing}] {problem.name}, {policy}: {found}")
+            left = (time.monotonic() - start) / count * (missing - count)
+            ending = f"; about {duration(left)} left" if left else ""
+            say(f"[{count}/{missing}] {problem.name}, {policy}: {found}{ending}")
         cells[pair] = replace(known[key], problem=problem.name)
     played = replace(results, cells={pair: cells[pair] for pair in keys})
     save(played, path)

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 import clusterbandits as cb
-from clusterbandits.compiled import cache_folder
+from clusterbandits.kernel_cache import cache
 
 #: One policy of every kind that is compiled by itself, in two parts that take about as long.
 PARTS = (["clus-ts", "thompson", "ucb1"], ["kl-ucb", "imed", "tlp-mean", "ossb", "kindred"])
@@ -20,7 +20,7 @@ PARTS = (["clus-ts", "thompson", "ucb1"], ["kl-ucb", "imed", "tlp-mean", "ossb",
 
 def compile_once() -> None:
     """Compile everything, unless this was done since kernels were last edited."""
-    folder = cache_folder()
+    folder = cache().own
     if folder is not None and not (done := folder / "compiled-for-tests").exists():
         sys.stderr.write("compiling all kernels, in two processes\n")
         started = [subprocess.Popen([sys.executable, "-m", "tests.compile_once", *part]) for part in PARTS]

@@ -1,32 +1,26 @@
-"""The one door to Numba: ``@kernel`` compiles a function and keeps the machine code on disk.
+"""Compile kernels with Numba: ``@kernel`` compiles a function and keeps the machine code on disk.
 
-Numba notices an edit in the file of a compiled function, not in the files of the functions it
-calls. The cache folder is therefore named after a hash of every kernel source and what it imports: any edit
-of those starts a fresh folder. Where the user's cache folder cannot be written, a temporary one is used.
+No other module imports Numba. ``kernel_cache.py`` says where the code is kept.
 """
 
 from __future__ import annotations
 
-import atexit
-import functools
+import contextlib
 import math
 import os
-import re
-import shutil
 import sys
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar, cast
 
 import numba
 import numba.core.caching
 import numba.extending
 import numpy as np
-import platformdirs
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.cpython.tupleobj import namedtuple_getattr
 
-from clusterbandits.fingerprint import is_own, sources, versions
+from clusterbandits.fingerprint import is_own
+from clusterbandits.kernel_cache import CHECKED, announce, cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,17 +31,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F")
 
-#: Where kernels live; a module with ``@kernel`` outside these is a mistake.
-KERNEL_PACKAGES = ("compiled.py", "families", "policies", "simulation")
-#: The lists that number families and formulas: they decide what is compiled.
-_REGISTRIES = {"families/__init__.py", "policies/__init__.py"}
-#: The checks of what users give: family files import them, kernels call none.
-_CHECKS = "validate.py"
-_IS_KERNEL = re.compile(r"^(@\w*kernel|def \w*kernel)\b", re.MULTILINE)
-
-
-#: Whether kernels check every index and count references: for tests and fuzzers, several times slower.
-CHECKED = os.environ.get("CLUSTERBANDITS_CHECKED", "") not in {"", "0"}
 if CHECKED:
     # With all of LLVM's passes a checked kernel would take minutes to compile.
     os.environ.setdefault("NUMBA_OPT", "1")
@@ -88,14 +71,28 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
     compiled = numba.njit(**_OPTIONS, **options)(function)
-    folder = cache_folder() if is_own(function) else None
-    if folder is not None:
-        chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
-        try:
-            compiled._cache = _OwnCache(function)
-        finally:
-            numba.config.CACHE_DIR = chosen
+    if is_own(function):
+        compiled._cache = _OwnCache(function) if cache().folders else _NoCache()
     return cast("Callable[P, R]", compiled)
+
+
+class _Locator(numba.core.caching._SourceFileBackedLocatorMixin):  # type: ignore[misc]
+    """The folder of a kernel: named after its package, wherever that is installed."""
+
+    def __init__(self, function: Callable[..., object], file: str) -> None:
+        self._py_file, self._lineno = file, function.__code__.co_firstlineno
+        self.package = function.__module__.rpartition(".")[0]
+
+    def get_cache_path(self) -> str:
+        return str(cache().folders[-1] / self.package)
+
+    def ensure_cache_path(self) -> None:
+        if cache().own is not None:
+            Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+
+
+class _OwnFiles(numba.core.caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
 
 
 class _OwnCache(numba.core.caching.FunctionCache):  # type: ignore[misc]
@@ -105,10 +102,76 @@ class _OwnCache(numba.core.caching.FunctionCache):  # type: ignore[misc]
     their classes.
     """
 
+    _impl_class = _OwnFiles
+    #: How many kernels were found in no folder since the process started.
+    missed: ClassVar[int] = 0
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)
+        base, locator = self._impl.filename_base, self._impl.locator
+        self._places = [
+            numba.core.caching.IndexDataCacheFile(
+                str(folder / locator.package), base, locator.get_source_stamp()
+            )
+            for folder in cache().folders
+        ]
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what is on disk; where nothing is, say that the kernel will be compiled."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _OwnCache.missed += 1
+            announce(foreign=_is_foreign(sig))
+        return found
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        key = self._index_key(sig, target_context.codegen())
+        for place in self._places:
+            data = _read(place, key)
+            if data is not None and data is not _DAMAGED:
+                return self._impl.rebuild(target_context, data)
+        return None
+
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write compiled code to disk, unless it belongs to classes from outside the package."""
-        if all(map(is_own, _classes(sig if isinstance(sig, tuple) else sig.args))):
-            super().save_overload(sig, data)
+        if cache().own is not None and not _is_foreign(sig):
+            # A full disk must not stop a program that has its code.
+            with contextlib.suppress(OSError):
+                if _read(self._cache_file, None) is _DAMAGED:
+                    self.flush()
+                super().save_overload(sig, data)
+
+
+class _NoCache(numba.core.caching.NullCache):  # type: ignore[misc]
+    """No files: for a package that is in a zip file."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        """Find nothing, and say that the kernel will be compiled."""
+        del target_context
+        announce(foreign=_is_foreign(sig))
+
+
+_DAMAGED = object()
+
+
+def _read(place: Any, key: Any) -> Any:
+    """Return the data of a kernel, None where there are none, and ``_DAMAGED`` for files that are broken."""
+    try:
+        return place.load(key)
+    except OSError:
+        return None
+    except Exception:  # Damaged pickles raise anything.
+        return _DAMAGED
+
+
+def missed() -> int:
+    """Return how many kernels were not on disk when this process needed them."""
+    return _OwnCache.missed
+
+
+def _is_foreign(sig: Any) -> bool:
+    """Tell whether a kernel is compiled for a class from outside the package."""
+    return not all(map(is_own, _classes(sig if isinstance(sig, tuple) else sig.args)))
 
 
 def _classes(types: Any) -> Iterator[type]:
@@ -239,39 +302,3 @@ def entry(function: Callable[P, R], *example: Any) -> Callable[P, R]:
 def plain(function: F) -> F:
     """Return the Python function that a kernel was compiled from, for ``specialise`` to compile in place."""
     return cast("F", getattr(function, "py_func", function))
-
-
-@functools.cache
-def cache_folder() -> Path | None:
-    """Return a folder for compiled kernels that can be written, or None where there is none."""
-    if not Path(__file__).is_file():
-        return None  # In a zip file: Numba keeps code only for sources that are files.
-    base = os.environ.get("NUMBA_CACHE_DIR") or platformdirs.user_cache_path("clusterbandits")
-    folder = Path(base) / f"kernels-{source_key()}{'-checked' if CHECKED else ''}"
-    if _writable(folder):
-        return folder
-    try:
-        # A private folder, not a shared one with a known name: a cache holds code that will be run.
-        temporary = Path(tempfile.mkdtemp(prefix="clusterbandits-"))
-    except OSError:
-        return None
-    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return temporary
-
-
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as probe:
-            probe.write(bytes(4096))
-    except OSError:
-        return False
-    return True
-
-
-def source_key() -> str:
-    """Return a hash of all that decides compiled code: kernels, what they import, and who compiles them."""
-    texts = sources().texts
-    modules = [name for name in texts if name.partition("/")[0] in KERNEL_PACKAGES]
-    kernels = [name for name in modules if name in _REGISTRIES or _IS_KERNEL.search(texts[name])]
-    return sources().hash(kernels, *versions().values(), without={_CHECKS})

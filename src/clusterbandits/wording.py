@@ -83,3 +83,16 @@ def listed(names: Iterable[object], room: int = _ROOM) -> str:
         if used > room + 2 and count:
             return f"{', '.join(texts[:count])}, … and {len(texts) - count} more"
     return ", ".join(texts)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that people would use.
+
+    Examples
+    --------
+    >>> duration(0.2), duration(89), duration(600), duration(9000)
+    ('1 s', '89 s', '10 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{max(seconds, 1.0):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"

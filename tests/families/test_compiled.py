@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import clusterbandits
-from clusterbandits import compiled
+from clusterbandits import kernel_cache
 from clusterbandits.families import calculus, law
 from clusterbandits.fingerprint import sources, versions
 from tests.families import exact
@@ -44,7 +44,7 @@ for family in exact.FAMILIES:
 """
 
 
-def output_of(program: str, **environment: str) -> str:
+def ran(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).parents[2]
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
@@ -53,7 +53,11 @@ def output_of(program: str, **environment: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-    ).stdout
+    )
+
+
+def output_of(program: str, **environment: str) -> str:
+    return ran(program, **environment).stdout
 
 
 def test_compiled_and_plain_agree_to_the_last_bit() -> None:
@@ -92,7 +96,8 @@ def test_kernels_live_where_the_cache_key_looks() -> None:
             for decorator in node.decorator_list
         ]
         part = file.relative_to(PACKAGE).parts[0]
-        if any(getattr(d, "id", "") == "kernel" for d in decorators) and part not in compiled.KERNEL_PACKAGES:
+        marked = any(getattr(d, "id", "") == "kernel" for d in decorators)
+        if marked and part not in kernel_cache.KERNEL_PACKAGES:
             strays.append(file)
     assert not strays
 
@@ -101,6 +106,7 @@ def test_kernels_live_where_the_cache_key_looks() -> None:
     ("name", "changes"),
     [
         ("compiled.py", True),
+        ("kernel_cache.py", True),
         ("families/poisson.py", True),
         ("families/__init__.py", True),
         ("validate.py", False),
@@ -114,18 +120,18 @@ def test_kernels_live_where_the_cache_key_looks() -> None:
 def test_an_edit_of_what_kernels_are_made_of_changes_the_key(
     name: str, changes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = compiled.source_key()
+    before = kernel_cache.source_key()
     texts = sources().texts
     monkeypatch.setattr(sources(), "texts", {**texts, name: texts[name] + "# edited"})
-    assert (compiled.source_key() != before) is changes
+    assert (kernel_cache.source_key() != before) is changes
 
 
 @pytest.mark.parametrize("library", ["python", "numpy", "numba", "llvmlite"])
 def test_another_compiler_has_another_key(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = compiled.source_key()
+    before = kernel_cache.source_key()
     other = {**versions(), library: "0"}
-    monkeypatch.setattr(compiled, "versions", lambda: other)
-    assert compiled.source_key() != before
+    monkeypatch.setattr(kernel_cache, "versions", lambda: other)
+    assert kernel_cache.source_key() != before
 
 
 WARM = """
@@ -135,20 +141,49 @@ print(sum(law.divergence.stats.cache_hits.values()), law.divergence.stats.cache_
 """
 
 
-def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
-    first = output_of(WARM, NUMBA_CACHE_DIR=str(tmp_path))
-    second = output_of(WARM, NUMBA_CACHE_DIR=str(tmp_path))
-    assert first.split()[0] == "0"
-    assert second.split()[0] == "1"
-    assert second.split()[1].startswith(str(tmp_path / f"kernels-{compiled.source_key()}"))
+#: The same where the folder can only be read, as for anyone but its owner.
+READ_ONLY = "import clusterbandits.kernel_cache as kept\nkept._writable = lambda _: False\n" + WARM
+ANOTHER = READ_ONLY + "print(law.variance(Bernoulli().law, 0.2))"
+
+
+def test_compiling_is_announced_once_and_kept(tmp_path: Path) -> None:
+    elsewhere = {"NUMBA_CACHE_DIR": str(tmp_path / "not used")}
+    chosen = {"CLUSTERBANDITS_CACHE": str(tmp_path / "chosen"), **elsewhere}
+    first, second = ran(WARM, **chosen), ran(WARM, **chosen)
+    assert first.stdout.split()[0] == "0"
+    assert first.stderr.count("compiling") == 1
+    assert "clusterbandits warmup" in first.stderr
+    assert max(map(len, first.stderr.splitlines())) <= 80
+    assert second.stdout.split()[0] == "1"
+    assert not second.stderr
+    folder = tmp_path / "chosen" / f"kernels-{kernel_cache.source_key()}"
+    assert second.stdout.split()[1].startswith(str(folder))
+    assert not (tmp_path / "not used").exists()
+    read_only = ran(READ_ONLY, **chosen)
+    assert (read_only.stdout.split()[0], read_only.stderr) == ("1", "")
+    before = sorted(folder.rglob("*"))
+    more = ran(ANOTHER, **chosen)
+    assert float(more.stdout.split()[-1]) == pytest.approx(0.16)
+    assert "CLUSTERBANDITS_CACHE" in more.stderr
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_damaged_files_are_compiled_again(tmp_path: Path) -> None:
+    chosen = {"CLUSTERBANDITS_CACHE": str(tmp_path)}
+    ran(WARM, **chosen)
+    for file in tmp_path.rglob("*.nb[ci]"):
+        file.write_bytes(file.read_bytes()[:50])
+    assert ran(WARM, **chosen).stdout.split()[0] == "0"
 
 
 def test_a_cache_folder_that_cannot_be_written_is_passed_over(tmp_path: Path) -> None:
     occupied = tmp_path / "a file where the folder should be"
     occupied.write_text("")
-    place = Path(output_of(WARM, NUMBA_CACHE_DIR=str(occupied)).split(maxsplit=1)[1])
+    done = ran(WARM, CLUSTERBANDITS_CACHE="", NUMBA_CACHE_DIR=str(occupied))
+    place = Path(done.stdout.split(maxsplit=1)[1])
     assert occupied not in place.parents
     assert not place.exists(), "the temporary folder is removed with the process"
+    assert "CLUSTERBANDITS_CACHE" in done.stderr
 
 
 def test_other_libraries_keep_their_cache_folder() -> None:

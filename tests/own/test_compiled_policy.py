@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import clusterbandits as cb
-from clusterbandits.compiled import cache_folder
+from clusterbandits.kernel_cache import cache
 from tests.own.test_python_policy import MODULES, imported
 
 INSTANCE = cb.Instance([[0.3, 0.5], [0.7]])
@@ -165,7 +165,7 @@ def test_nothing_of_it_is_kept_on_disk(tmp_path: Path) -> None:
     mine, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
     mine.mkdir()
     elsewhere.mkdir()
-    folder, copy = cache_folder(), tmp_path / "cache"
+    folder, copy = cache().own, tmp_path / "cache"
     assert folder is not None
     shutil.copytree(folder, copy / folder.name)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(copy)}

@@ -49,7 +49,7 @@ def test_the_other_processes_end_with_the_block(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(precompile, "nothing_compiled", lambda: True)
     with pytest.raises(ZeroDivisionError), precompile.precompiled(made("tlp-mean", "tlp-max", "imed"), 10):
         raise ZeroDivisionError
-    command = [sys.executable, "-P", "-m", "clusterbandits.simulation.precompile"]
+    command = [sys.executable, "-P", "-m", "clusterbandits.simulation.precompile", "simulations"]
     assert Process.started == [[*command, "tlp-mean"], [*command, "imed"]]
     assert Process.ended == ["waited for", *["killed", "waited for"] * 2]
 
@@ -67,5 +67,5 @@ def test_a_machine_that_starts_no_process_goes_on_alone(monkeypatch: pytest.Monk
 
 
 def test_compiling_plays_every_policy() -> None:
-    precompile.compile_policies(["kl-ucb", "tlp-mean"])
+    precompile.compile_policies(["simulations"], ["kl-ucb", "tlp-mean"])
     assert not precompile.nothing_compiled()

@@ -20,6 +20,7 @@ from clusterbandits.cli.replay import replay
 from clusterbandits.cli.run import example, run as run_study
 from clusterbandits.cli.serve import keys_app, serve_app
 from clusterbandits.cli.simulate import simulate
+from clusterbandits.cli.warmup import warmup
 from clusterbandits.errors import LONGEST_MESSAGE, ClusterBanditsError
 from clusterbandits.extras import extras_explained
 from clusterbandits.wording import escaped, is_text, shortened, without_middle
@@ -44,6 +45,7 @@ app.command()(advise)
 app.command()(paper)
 app.command()(policies)
 app.command()(replay)
+app.command()(warmup)
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")
 

@@ -1,14 +1,16 @@
-"""Progress bars on the terminal; quiet where stderr is no terminal."""
+"""Progress on stderr: a bar on a terminal, a line now and then where stderr is a file or a pipe."""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 
-from clusterbandits.wording import escaped
+from clusterbandits.cli.common import show
+from clusterbandits.wording import duration, escaped, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,23 +22,28 @@ if TYPE_CHECKING:
     from clusterbandits.studies.log_survey import ReplayListener, ReplayProgress
 
     #: What a listener is called with becomes what a bar shows: its description, ``completed`` and ``total``.
+    #: ``detail`` is for lines alone.
     Shown = Callable[..., dict[str, Any]]
 
 #: Seconds without a first round, after which a policy must be new to this machine.
 _PATIENCE = 1.5
-_COMPILING = "compiling, once, for about a minute:"
-_READY = "getting ready (a minute, where nothing is compiled yet):"
+_COMPILING = "compiling, up to a minute, once:"
+_READY = "preparing (up to a minute if nothing is compiled yet):"
 _REPORT = "writing the report:"
+#: Seconds between two lines: at least, and at most while a job makes progress by less than a tenth.
+_SHORTEST, _LONGEST = 10.0, 30.0
+_LONGEST_NAME = 30
 
 
 @contextlib.contextmanager
 def _bar(
-    shown: Shown, *columns: ProgressColumn, first: str, **fields: Any
-) -> Iterator[Callable[..., None] | None]:
-    """Yield a listener that moves a bar on stderr, or None where stderr is no terminal."""
+    shown: Shown, *columns: ProgressColumn, first: str, things: str, **fields: Any
+) -> Iterator[Callable[..., None]]:
+    """Yield a listener that moves a bar on stderr, or writes lines where stderr is no terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield None
+        lines = Lines(things)
+        yield lambda *progress: lines.report(**shown(*progress))
         return
     words = TextColumn("{task.description}", markup=False)
     with Bar(words, *columns, TimeRemainingColumn(), console=console, transient=True) as bar:
@@ -49,50 +56,93 @@ def _bar(
         yield listen
 
 
+class Lines:
+    """Lines of progress: every half minute, and at every tenth of a job, at least 10 seconds apart.
+
+    Parameters
+    ----------
+    things
+        What is counted, such as runs.
+    """
+
+    def __init__(self, things: str) -> None:
+        self._things = things
+        self._last = time.monotonic()
+        self._tenths = 0
+        #: When the first progress was made, and how much had been done before: compiling comes first.
+        self._start: tuple[float, float] | None = None
+
+    def report(
+        self, description: str, completed: float, total: float | None, detail: str = "", **_: object
+    ) -> None:
+        """Write a line if one is due."""
+        now = time.monotonic()
+        share = completed / total if total else 0.0
+        if self._start is None or not total or share <= self._start[1]:
+            self._start = now, share
+        waited, tenths = now - self._last, int(10 * share + 1e-9)
+        if waited < _LONGEST and not (tenths > self._tenths and waited >= _SHORTEST):
+            return
+        self._last, self._tenths = now, tenths
+        name = shortened(description.removesuffix(":"), _LONGEST_NAME)
+        if not total:
+            show(f"{name}: {completed:,.0f} {self._things}", err=True)
+            return
+        since, before = self._start
+        left = (now - since) * (1.0 - share) / (share - before) if share > before else None
+        ending = "" if left is None or share >= 1.0 else f", about {duration(left)} left"
+        count = f"{int(completed):,} of {total:,.0f} {self._things}"
+        show(f"{name}: {count}{detail}{ending}", err=True)
+
+
 def _runs() -> tuple[ProgressColumn, ...]:
     return MofNCompleteColumn(), TextColumn("runs"), BarColumn()
 
 
 def _position(progress: Progress, doing: str) -> dict[str, Any]:
+    rounds = f", {progress.rounds_done:.2g} of {progress.rounds:.2g} rounds" if progress.rounds else ""
     return {
         "description": _COMPILING if progress.idle > _PATIENCE else doing,
         "total": progress.runs,
         "completed": progress.runs_done + progress.under_way,
+        "detail": rounds,
     }
 
 
-def progress_bar() -> AbstractContextManager[Listener | None]:
+def progress_bar() -> AbstractContextManager[Listener]:
     """Return a context with a listener that shows the progress of a simulation."""
 
     def shown(progress: Progress) -> dict[str, Any]:
         speed = f"{progress.rounds_done / max(progress.seconds, 1e-9):.2g}"
         return _position(progress, "simulating") | {"speed": speed}
 
-    return _bar(shown, *_runs(), TextColumn("{task.fields[speed]} rounds/s"), first="simulating", speed="…")
+    speed = TextColumn("{task.fields[speed]} rounds/s")
+    return _bar(shown, *_runs(), speed, first="simulating", things="runs", speed="…")
 
 
-def campaign_bar() -> AbstractContextManager[Listener | None]:
+def campaign_bar() -> AbstractContextManager[Listener]:
     """Return a context with a listener that shows the progress of many simulations."""
 
     def shown(progress: Progress) -> dict[str, Any]:
         return _position(progress, f"{progress.doing}:" if progress.doing else _REPORT)
 
-    return _bar(shown, *_runs(), first=_READY)
+    return _bar(shown, *_runs(), first=_READY, things="runs")
 
 
-def replay_bar() -> AbstractContextManager[ReplayListener | None]:
+def replay_bar() -> AbstractContextManager[ReplayListener]:
     """Return a context with a listener that shows how many rows of a log are done."""
 
     def shown(progress: ReplayProgress) -> dict[str, Any]:
         return {"description": progress.doing, "total": progress.rows, "completed": progress.rows_done}
 
-    return _bar(shown, TextColumn("{task.completed:,.0f} rows"), BarColumn(), first="reading")
+    rows = TextColumn("{task.completed:,.0f} rows")
+    return _bar(shown, rows, BarColumn(), first="reading", things="rows")
 
 
-def count_bar(things: str) -> AbstractContextManager[Callable[[int, int], None] | None]:
+def count_bar(doing: str, things: str) -> AbstractContextManager[Callable[[int, int], None]]:
     """Return a context with a listener that shows how many things of all are done."""
 
     def shown(done: int, total: int) -> dict[str, Any]:
-        return {"description": things, "total": total, "completed": done}
+        return {"description": doing, "total": total, "completed": done}
 
-    return _bar(shown, TextColumn("{task.completed:,.0f}"), BarColumn(), first=things)
+    return _bar(shown, MofNCompleteColumn(), TextColumn(things), BarColumn(), first=doing, things=things)

@@ -131,7 +131,7 @@ def export(
     from clusterbandits.service.upkeep import export_file
 
     wanted = Wanted(0, propensities=propensities, unrewarded=unrewarded, draws=draws)
-    with count_bar("events") as listener:
+    with count_bar("exporting", "events") as listener:
         sentence = export_file(_database(context, data, database), experiment, out, wanted, listener)
     show(f"Wrote {out}.")
     if sentence:

@@ -117,12 +117,17 @@ class Remote:
 
 def workers_of(workers: object, executor: object, owner: str) -> Workers:
     """Return workers for the given executor or, without one, threads: by default one per core."""
-    threads = _cores() if workers is None else whole("workers", owner, workers, least=1, most=1024)
+    threads = thread_count(workers, owner)
     if executor is None:
         return Threads(threads)
     if not isinstance(executor, Executor):
         raise invalid("executor", owner, "a concurrent.futures.Executor", executor)
     return Remote(executor)
+
+
+def thread_count(workers: object, owner: str) -> int:
+    """Return the number of threads that a caller asked for, by default one per core."""
+    return _cores() if workers is None else whole("workers", owner, workers, least=1, most=1024)
 
 
 def _cores() -> int:
