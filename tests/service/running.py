@@ -33,9 +33,8 @@ class Served:
         self.said = ""
         self.key = self._first_key(insecure="--insecure" in options)
         # The first experiment of a policy on a new machine is compiled.
-        self.client = httpx.Client(
-            base_url=self.url, headers={"Authorization": f"Bearer {self.key}"} if self.key else {}, timeout=180
-        )
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        self.client = httpx.Client(base_url=self.url, headers=headers, timeout=180)
 
     def _first_key(self, *, insecure: bool) -> str:
         assert self.process.stdout is not None
