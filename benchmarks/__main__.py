@@ -33,7 +33,7 @@ def main(chosen: list[str]) -> int:
     unknown = [name for name in chosen if name not in NAMES]
     if unknown:
         print(
-            f"Error: benchmarks must be among {', '.join(NAMES)}. Got {unknown[0]!r} instead.",
+            f"Error: Unknown benchmark {unknown[0]!r}. Available: {', '.join(NAMES)}.",
             file=sys.stderr,
         )
         return 2

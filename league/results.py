@@ -62,9 +62,7 @@ def load(path: Path) -> Results | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
-        message = (
-            f"The file '{path}' must hold results of the league, or be deleted. Got something else instead."
-        )
+        message = f"The file '{path}' does not contain results of the league. Delete it."
         raise UnreadableFileError(message) from None
 
 

@@ -40,9 +40,7 @@ class Places:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = (error.strerror or "an error").lower()
-            raise UnwritableFileError(
-                f"The folder '{folder}' must be writable. Got '{reason}' instead."
-            ) from None
+            raise UnwritableFileError(f"Cannot write the folder '{folder}': {reason}.") from None
         return cls(*(folder / name for name in ("results.json", "league.md", "league.svg", "league.csv")))
 
 

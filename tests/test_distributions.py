@@ -96,20 +96,20 @@ def test_an_edited_sampler_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: cb.Beta(0, 1), "'a' parameter of Beta"),
-        (lambda: cb.TruncatedGaussian(0, 1, 2, 2), "'high' parameter of TruncatedGaussian"),
-        (lambda: cb.TruncatedGaussian(0, -1), "'sigma' parameter of TruncatedGaussian"),
-        (lambda: cb.Mixture([]), "'parts' parameter of Mixture"),
-        (lambda: cb.Mixture([cb.Beta(1, 1), 0.5]), "'parts' parameter of Mixture"),
-        (lambda: cb.Mixture([cb.Beta(1, 1)], [0]), "'weights' parameter of Mixture"),
-        (lambda: cb.Empirical([]), "'values' parameter of Empirical"),
-        (lambda: cb.Empirical([1, np.nan]), "'values' parameter of Empirical"),
-        (lambda: cb.Empirical(["a"]), "'values' parameter of Empirical"),
+        (lambda: cb.Beta(0, 1), "Beta: a"),
+        (lambda: cb.TruncatedGaussian(0, 1, 2, 2), "TruncatedGaussian: high"),
+        (lambda: cb.TruncatedGaussian(0, -1), "TruncatedGaussian: sigma"),
+        (lambda: cb.Mixture([]), "Mixture: parts"),
+        (lambda: cb.Mixture([cb.Beta(1, 1), 0.5]), "Mixture: parts"),
+        (lambda: cb.Mixture([cb.Beta(1, 1)], [0]), "Mixture: weights"),
+        (lambda: cb.Empirical([]), "Empirical: values"),
+        (lambda: cb.Empirical([1, np.nan]), "Empirical: values"),
+        (lambda: cb.Empirical(["a"]), "Empirical: values"),
         (lambda: cb.Sampled(0.4, cubes), "that of the sampler, about 0.25"),
         (lambda: cb.Sampled(0.4, lambda rng, _: rng.random(3)), "as many as it is asked for"),
-        (lambda: cb.Sampled(0.4, 3), "'sampler' parameter of Sampled"),  # type: ignore[arg-type]
-        (lambda: cb.Instance([[0.5, cb.Beta(1, 1)]]), "means alone or distributions alone"),
-        (lambda: Distribution.from_dict({"kind": "gamma"}), "'kind' parameter"),
+        (lambda: cb.Sampled(0.4, 3), "Sampled: sampler"),  # type: ignore[arg-type]
+        (lambda: cb.Instance([[0.5, cb.Beta(1, 1)]]), "either all numbers or all distributions"),
+        (lambda: Distribution.from_dict({"kind": "gamma"}), "kind must be one of"),
         (lambda: Distribution.from_dict({"kind": "beta", "a": 1, "c": 2}), "the parameters of Beta"),
     ],
 )

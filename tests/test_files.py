@@ -97,7 +97,7 @@ def test_what_the_disk_refuses_is_one_sentence(tmp_path: Path) -> None:
 
     with pytest.raises(cb.UnwritableFileError) as caught:
         refused()
-    assert str(caught.value) == f"The file '{path}' must be writable. Got 'no space left on device' instead."
+    assert str(caught.value) == f"Cannot write the file '{path}': no space left on device."
     assert names(tmp_path) == []
 
 
@@ -145,7 +145,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(cb.UnwritableFileError) as caught, whole_file(path) as unfinished:
             unfinished.write_text("done", encoding="utf-8")
-        assert str(caught.value) == f"The file '{path}' must be writable. Got '{reason}' instead."
+        assert str(caught.value) == f"Cannot write the file '{path}': {reason}."
     assert names(tmp_path) == ["file", "folder"]
     assert names(tmp_path / "folder") == []
 
@@ -218,7 +218,7 @@ def test_a_file_that_may_not_be_replaced(
         monkeypatch.setattr(os, "link", refuse)
     path = tmp_path / "note.txt"
     for text in ("first", "second"):
-        refused = pytest.raises(cb.UnwritableFileError, match="Got 'file exists' instead")
+        refused = pytest.raises(cb.UnwritableFileError, match="file exists")
         with refused if path.exists() else contextlib.nullcontext() as caught:  # noqa: SIM117
             with whole_file(path, replace=False) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")

@@ -87,23 +87,23 @@ def test_many_arms_and_other_families() -> None:
     [
         (
             lambda: make("round", [2], 0.1, 1),
-            "'layout' parameter of random_instance must be one of",
+            "random_instance: layout must be one of",
         ),
-        (lambda: make("separated", 3, 0.1, 1), "'sizes' parameter of random_instance must be a list"),
+        (lambda: make("separated", 3, 0.1, 1), "random_instance: sizes must be a list"),
         (
             lambda: make("separated", [3], 0.1, 1, within=0.5),
-            "two finite numbers, the smaller first. Got 0.5",
+            "two finite numbers, the smaller first, but got 0.5",
         ),
         (lambda: make("separated", [3], 0.1, 1, within=(0, 0.5, 1)), "two finite numbers, the smaller first"),
-        (lambda: random_instance("separated", [], 0.1, 1), "'sizes' parameter of random_instance must be"),
-        (lambda: random_instance("separated", [0], 0.1, 1), "a whole number of at least 1. Got 0 instead."),
+        (lambda: random_instance("separated", [], 0.1, 1), "random_instance: sizes must be"),
+        (lambda: random_instance("separated", [0], 0.1, 1), "a whole number of at least 1, but got 0."),
         (
             lambda: random_instance("separated", [2], 0.1, -1),
-            "'seed' parameter of random_instance must be a whole",
+            "random_instance: seed must be a whole",
         ),
         (
             lambda: random_instance("separated", [2, 2], -0.1, 1),
-            "'span' parameter of random_instance must be",
+            "random_instance: span must be",
         ),
         (lambda: random_instance("scattered", [2, 2], [0.1], 1), "one number or one for each of 2 groups"),
         (lambda: random_instance("scattered", [2], 0.95, 1), "each from 0 to 0.9"),
@@ -113,7 +113,7 @@ def test_many_arms_and_other_families() -> None:
         ),
         (
             lambda: random_instance("scattered", [2], 0.1, 1, within=(1, 0)),
-            "'within' parameter of random_instance",
+            "random_instance: within",
         ),
         (
             lambda: random_instance("scattered", [2], 0.1, 1, within=(1, 2)),
@@ -128,7 +128,5 @@ def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:
 
 
 def test_too_many_arms_are_refused_before_they_are_drawn() -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"'sizes' parameter of random_instance must be at most 100,000 arms"
-    ):
+    with pytest.raises(InvalidInputError, match=r"random_instance: sizes must be at most 100,000 arms"):
         random_instance("scattered", [10**12], 0.1, seed=1)

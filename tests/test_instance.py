@@ -67,7 +67,7 @@ def test_flat_means_with_arm_labels() -> None:
 def test_plain_data_round_trip() -> None:
     one = Instance([0.1, 0.9, 0.3], labels=["x", "y", "x"], arms=["p", "q", "r"], family="gaussian:sigma=2")
     assert Instance.from_dict(one.to_dict()) == one
-    with pytest.raises(InvalidInputError, match=r"one for each of the 2 means. Got 3 labels"):
+    with pytest.raises(InvalidInputError, match=r"one for each of the 2 means, but got 3 labels"):
         Instance.from_dict(one.to_dict() | {"means": [0.1, 0.2]})
     with pytest.raises(InvalidInputError, match="exactly the keys family, clusters, arms, membership, means"):
         loosely({1: 2, "a": 3})
@@ -130,43 +130,46 @@ def test_notebook_view() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: Instance([]), "'means' parameter of Instance must be at least one mean. Got [] instead."),
+        (lambda: Instance([]), "Instance: means must be at least one mean, but got []."),
         (lambda: Instance([[0.1], []]), "must be at least one mean in every group"),
-        (lambda: Instance({}), "'means' parameter of Instance must be at least one mean"),
-        (lambda: Instance(0.5), "must be a list of means, a list of groups, or a mapping. Got 0.5 instead."),
+        (lambda: Instance({}), "Instance: means must be at least one mean"),
+        (lambda: Instance(0.5), "must be a list of means, a list of groups, or a mapping, but got 0.5."),
         (lambda: Instance("0.1,0.2"), "must be a list of means, a list of groups, or a mapping"),
-        (lambda: Instance([0.1, math.nan]), "must be finite numbers. Got nan instead."),
-        (lambda: Instance([0.1, math.inf], family="gaussian"), "must be finite numbers. Got inf instead."),
-        (lambda: Instance([0.1, "x"]), "must be finite numbers. Got 'x' instead."),
-        (lambda: Instance([0.1, None]), "must be finite numbers. Got None instead."),
+        (lambda: Instance([0.1, math.nan]), "must be finite numbers, but got nan."),
+        (lambda: Instance([0.1, math.inf], family="gaussian"), "must be finite numbers, but got inf."),
+        (lambda: Instance([0.1, "x"]), "must be finite numbers, but got 'x'."),
+        (lambda: Instance([0.1, None]), "must be finite numbers, but got None."),
         (lambda: Instance([0.1, 10**400]), "must be finite numbers"),
         (
             lambda: Instance([0.1, 1.2]),
-            "must be from 0 to 1 for bernoulli rewards. Got 1.2 instead.",
+            "must be from 0 to 1 for bernoulli rewards, but got 1.2.",
         ),
         (
             lambda: Instance([0.1, -0.2], family="poisson"),
-            "from 0 to 1e+100 for poisson rewards. Got -0.2",
+            "from 0 to 1e+100 for poisson rewards, but got -0.2",
         ),
         (
             lambda: Instance([0.1, 0.0], family="exponential"),
-            "from 1e-100 to 1e+100 for exponential rewards. Got 0.0",
+            "from 1e-100 to 1e+100 for exponential rewards, but got 0.0",
         ),
-        (lambda: Instance([0.1], family="beta"), "'family' parameter of Instance must be one of"),
-        (lambda: Instance([[0.1], 0.2]), "must be either flat or grouped throughout. Got 0.2 instead."),
+        (lambda: Instance([0.1], family="beta"), "Unknown family 'beta'. Available: bernoulli"),
+        (lambda: Instance([[0.1], 0.2]), "must be either flat or grouped throughout, but got 0.2."),
         (lambda: Instance([{"a": 0.1}, [0.2]]), "must be labelled in every group or in none"),
-        (lambda: Instance([{"a": 0.1}, {"a": 0.2}]), "must be labels that are all different. Got 'a' twice"),
+        (
+            lambda: Instance([{"a": 0.1}, {"a": 0.2}]),
+            "must be different labels, but got 'a' twice",
+        ),
         (
             lambda: Instance([0.1, 0.2], labels=["x"]),
-            "'labels' parameter of Instance must be one for each of the 2",
+            "Instance: labels must be one for each of the 2",
         ),
         (lambda: Instance(np.array(0.1)), "must be a list of means, a list of groups, or a mapping"),
         (
             lambda: Instance([0.1], arms=["a", "b"]),
-            "'arms' parameter of Instance must be one label for each of 1",
+            "Instance: arms must be one label for each of 1",
         ),
-        (lambda: Instance([[0.1]], arms=["a"]), "'arms' parameter of Instance must be left out"),
-        (lambda: Instance([[0.1]], labels=["x"]), "'labels' parameter of Instance must be left out"),
+        (lambda: Instance([[0.1]], arms=["a"]), "Instance: arms must be left out"),
+        (lambda: Instance([[0.1]], labels=["x"]), "Instance: labels must be left out"),
     ],
 )
 def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:

@@ -12,7 +12,7 @@ from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.partition import DATA_KEYS, Label, Partition
 from clusterbandits.serial import read_json, restore_number, to_json
 from clusterbandits.tables import Table, cell
-from clusterbandits.validate import Described, as_float, as_mapping, check_keys, invalid, is_list, one_of
+from clusterbandits.validate import Described, as_float, as_mapping, check_keys, invalid, is_list, unknown
 from clusterbandits.wording import listed
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Clusters:
     def members(self, name: Label) -> tuple[Label, ...]:
         """Return the arms of one cluster."""
         if not (isinstance(name, str | int) and name in self.names):
-            raise invalid("name", "Clusters.members", one_of(self.names), name)
+            raise unknown("cluster", name, self.names, parameter="name", owner="Clusters.members")
         return self.partition.groups[name]
 
     def with_arm(self, arm: Label, cluster: Label) -> Clusters:
@@ -107,15 +107,16 @@ class Clusters:
         ('a', 'b', 'd')
         """
         if not (isinstance(cluster, str | int) and cluster in self.names):
-            raise invalid("cluster", "Clusters.with_arm", one_of(self.names), cluster)
+            raise unknown("cluster", cluster, self.names, owner="Clusters.with_arm")
         labels = [*self.partition.cluster_names, cluster]
         return self._regrouped(Partition.of_labels(labels, [*self.arms, arm], "Clusters.with_arm"))
 
     def without_arm(self, arm: Label) -> Clusters:
         """Return these clusters without an arm; a cluster is removed with its last arm."""
-        if not (isinstance(arm, str | int) and arm in self.arms) or len(self.arms) == 1:
-            allowed = "one of several arms, so that one is left"
-            raise invalid("arm", "Clusters.without_arm", allowed, arm)
+        if not (isinstance(arm, str | int) and arm in self.arms):
+            raise unknown("arm", arm, self.arms, owner="Clusters.without_arm")
+        if len(self.arms) == 1:
+            raise invalid("arm", "Clusters.without_arm", "one of at least two arms", arm)
         return self.limited_to([k for k, label in enumerate(self.arms) if label != arm])
 
     def limited_to(self, numbers: Sequence[int]) -> Clusters:

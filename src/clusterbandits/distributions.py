@@ -66,7 +66,7 @@ class Distribution:
         Beta(a=2.0, b=8.0)
         """
         if not isinstance(data, Mapping):
-            raise invalid("rewards", "Distribution", "plain data of a distribution", data)
+            raise invalid("rewards", "Distribution", "a mapping returned by Distribution.to_dict", data)
         owner = "Distribution.from_dict"
         kind = Distribution.kinds[choice("kind", owner, data.get("kind"), Distribution.kinds)]
         try:

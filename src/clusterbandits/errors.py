@@ -9,9 +9,9 @@ LONGEST_MESSAGE = 480
 
 
 class ClusterBanditsError(Exception):
-    """Anything this package refuses to do; its message is one sentence fit to show a person.
+    """Base class of all errors of this package; the message can be shown to users as it is.
 
-    Whatever the sentence quotes, it has printable characters alone and at most 480 of them.
+    It consists of printable characters only, and of at most 480.
     """
 
     def __init__(self, message: str) -> None:
@@ -19,7 +19,38 @@ class ClusterBanditsError(Exception):
 
 
 class InvalidInputError(ClusterBanditsError, ValueError):
-    """A value outside what a parameter allows; the message says which, what is allowed and what came."""
+    """A value that a parameter does not allow; the message names both, and what is allowed.
+
+    Other layers can name the parameter in their own words: ``error.naming("--widths")`` is the same sentence
+    about an option of the command line.
+
+    Attributes
+    ----------
+    parameter
+        Name of the parameter in Python; empty if the message concerns no single parameter.
+    owner
+        Function or class of the parameter.
+    requirement
+        The message after the name of the parameter, such as "must be at least 0, but got -1."; empty if the
+        message does not name the parameter.
+    """
+
+    def __init__(self, message: str, *, parameter: str = "", owner: str = "", requirement: str = "") -> None:
+        super().__init__(message)
+        self.parameter, self.owner, self.requirement = parameter, owner, requirement
+
+    def naming(self, subject: str) -> str:
+        """Return the message with another name of the parameter, and without its owner.
+
+        Examples
+        --------
+        >>> from clusterbandits.validate import invalid
+        >>> print(invalid("widths", "Clusters", "at least 0", -1).naming("--widths"))
+        --widths must be at least 0, but got -1.
+        """
+        if not self.requirement:
+            return str(self)
+        return without_middle(escaped(f"{subject} {self.requirement}"), LONGEST_MESSAGE)
 
 
 class UnreadableFileError(ClusterBanditsError):
@@ -31,7 +62,7 @@ class UnwritableFileError(ClusterBanditsError):
 
 
 class ServiceError(ClusterBanditsError):
-    """The decision service refuses a request or does not answer; the message is its sentence.
+    """The decision service refused a request or did not answer.
 
     ``code`` is the HTTP status, such as 404 or 409; None if there was no answer.
     """
@@ -46,7 +77,7 @@ class WidthWarning(UserWarning):
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a simulation; ``result`` holds the runs that every policy had finished, None if none."""
+    """Ctrl-C during a simulation; ``result`` has the runs that all policies finished, or is None if none."""
 
     def __init__(self, result: Any = None) -> None:
         super().__init__("interrupted")

@@ -109,14 +109,14 @@ def _sync_folder(folder: Path) -> None:
 
 def _unwritable(kind: str, path: Path, error: OSError) -> UnwritableFileError:
     reason = (error.strerror or "an error").lower()
-    return UnwritableFileError(f"The {kind} '{path}' must be writable. Got '{reason}' instead.")
+    return UnwritableFileError(f"Cannot write the {kind} '{path}': {reason}.")
 
 
 def check_new_file(path: Path, parameter: str, owner: str) -> None:
     """Refuse an existing file, or a file in a folder that does not exist."""
     check_parent(path)
     if path.exists():
-        raise invalid(parameter, owner, "a file that does not exist yet", str(path))
+        raise invalid(parameter, owner, "the name of a file that does not exist yet", str(path))
 
 
 def check_parent(path: Path) -> None:
@@ -127,7 +127,9 @@ def check_parent(path: Path) -> None:
     except OSError as error:  # A path that is too long, for example.
         raise _unwritable("file", path, error) from None
     if not there:
-        raise UnwritableFileError(f"The folder '{path.parent}' must exist. Got no such folder instead.")
+        raise UnwritableFileError(
+            f"Cannot write the file '{path}': the folder '{path.parent}' does not exist."
+        )
 
 
 def made_folder(folder: Path) -> list[str]:

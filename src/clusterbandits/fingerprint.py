@@ -151,18 +151,15 @@ def check_same(begun: Mapping[str, object], parameter: str, owner: str, folder: 
     --------
     >>> check_same({**fingerprint(), "sources": "0123"}, "store", "simulate", "kept")
     Traceback (most recent call last):
-    clusterbandits.errors.InvalidInputError: The 'store' parameter of simulate must be a new folder, since
-    the runs in this one were started with other sources and can be read but not added to. Got 'kept' instead.
+    clusterbandits.errors.InvalidInputError: simulate: store must be a new folder, but got 'kept'. Its runs
+    were started with other sources: they can be read, but no runs can be added.
     """
     names = differing(fingerprint(), begun)
     if names:
         # Folders of earlier versions have no fingerprint.
         what = ", ".join(map(_described(begun), names)) if begun else "an earlier version of clusterbandits"
-        allowed = (
-            f"a new folder, since the runs in this one were started with {what} "
-            "and can be read but not added to"
-        )
-        raise invalid(parameter, owner, allowed, folder)
+        hint = f"Its runs were started with {what}: they can be read, but no runs can be added."
+        raise invalid(parameter, owner, "a new folder", folder, hint)
 
 
 def _described(begun: Mapping[str, object]) -> Callable[[str], str]:

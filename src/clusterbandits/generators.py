@@ -93,9 +93,7 @@ def _separated(rng: np.random.Generator, spans: Floats, length: float) -> Floats
     free = length - float(spans.sum())
     if free <= 0:
         given = Described(f"spans that sum to {spans.sum():g}")
-        raise invalid(
-            "span", "random_instance", f"less than {length:g} in sum where ranges are separated", given
-        )
+        raise invalid("span", "random_instance", f"less than {length:g} in total for separated groups", given)
     gaps = free * rng.dirichlet(np.ones(spans.size + 1))
     order = rng.permutation(spans.size)
     starts = np.empty(spans.size)

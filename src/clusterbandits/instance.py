@@ -68,8 +68,13 @@ class Instance:
         partition, given = _read(means, labels, arms)
         distributions = [one for one in given if isinstance(one, Distribution)]
         if distributions and len(distributions) < len(given):
-            allowed = "means alone or distributions alone"
-            raise invalid("means", "Instance", allowed, Described(f"{len(distributions)} of {len(given)}"))
+            allowed = "either all numbers or all distributions"
+            raise invalid(
+                "means",
+                "Instance",
+                allowed,
+                Described(f"{len(distributions)} distributions among {len(given)}"),
+            )
         values = _floats([one.mean for one in distributions] or given)
         #: The reward distributions of the arms, if they were given; else None.
         self.rewards: tuple[Distribution, ...] | None = tuple(distributions) or None
@@ -132,7 +137,7 @@ class Instance:
         means = [Distribution.from_dict(one) for one in data["rewards"]] if own else data["means"]
         made = cls(means, labels=Partition.of_dict(data, "Instance"), family=data["family"])
         if own and made.means.tolist() != data["means"]:
-            raise invalid("means", "Instance.from_dict", "those of the rewards", data["means"])
+            raise invalid("means", "Instance.from_dict", "the means of the rewards", data["means"])
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -237,13 +242,15 @@ def paired_clusters(instance: Instance, clusters: Clusters | None, owner: str) -
     that both sides use. The clusters may differ from the groups of the instance.
     """
     if not isinstance(instance, Instance):
-        raise invalid("instance", owner, "an Instance", instance)
+        raise invalid("instance", owner, "an Instance object", instance)
     if clusters is None:
         return instance.clusters()
     if not isinstance(clusters, Clusters):
-        raise invalid("clusters", owner, "a Clusters", clusters)
+        raise invalid("clusters", owner, "a Clusters object", clusters)
     if len(instance.arms) != len(clusters.arms):
-        raise invalid("clusters", owner, f"over the {len(instance.arms)} arms of the instance", clusters)
+        raise invalid(
+            "clusters", owner, f"clusters of the {len(instance.arms)} arms of the instance", clusters
+        )
     _check_labels(instance.partition, clusters.partition, owner)
     _check_names(instance.partition, clusters.partition, owner)
     return clusters
@@ -253,7 +260,9 @@ def _check_labels(true: Partition, declared: Partition, owner: str) -> None:
     if true.arms == declared.arms:
         return
     if not (true.anonymous or declared.anonymous) or not set(true.arms).isdisjoint(declared.arms):
-        raise invalid("clusters", owner, "over the arms of the instance, in its order", declared.arms)
+        raise invalid(
+            "clusters", owner, "clusters of the arms of the instance, in the same order", declared.arms
+        )
 
 
 def _check_names(true: Partition, declared: Partition, owner: str) -> None:
@@ -263,4 +272,6 @@ def _check_names(true: Partition, declared: Partition, owner: str) -> None:
     for arm, one, other in zip(declared.arms, true.cluster_names, declared.cluster_names, strict=True):
         if one != other and {one, other} & shared:
             given = Described(f"arm {arm!r} in {other!r}, which the instance has in {one!r},")
-            raise invalid("clusters", owner, "grouped as the instance where names are the same", given)
+            raise invalid(
+                "clusters", owner, "grouped like the instance where clusters have the same name", given
+            )

@@ -156,7 +156,7 @@ class Partition:
 def check_arms(parameter: str, owner: str, arms: int, most: int = MOST_ARMS) -> None:
     """Refuse too many arms, before memory is allocated for them."""
     if arms > most:
-        raise invalid(parameter, owner, f"at most {most:,} arms in all", Described(f"{arms:,}"))
+        raise invalid(parameter, owner, f"at most {most:,} arms in total", Described(f"{arms:,}"))
 
 
 def _names(names: list[object] | None, count: int, owner: str) -> tuple[Label, ...]:
@@ -172,15 +172,15 @@ def _labels(parameter: str, values: object, owner: str) -> list[Label]:
 def _distinct(parameter: str, labels: list[Label], owner: str) -> tuple[Label, ...]:
     if len(set(labels)) < len(labels):
         twice = next(label for label, times in Counter(labels).items() if times > 1)
-        raise invalid(parameter, owner, "labels that are all different", Described(f"{twice!r} twice"))
+        raise invalid(parameter, owner, "different labels", Described(f"{twice!r} twice"))
     return tuple(labels)
 
 
 def _label(parameter: str, value: object, owner: str) -> Label:
     if isinstance(value, str):
         if not is_text(value):
-            raise invalid(parameter, owner, "made of labels that can be encoded as UTF-8", value)
+            raise invalid(parameter, owner, "labels that can be encoded as UTF-8", value)
         return str(value)
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)
-    raise invalid(parameter, owner, "made of labels that are text or whole numbers", value)
+    raise invalid(parameter, owner, "labels that are text or whole numbers", value)

@@ -1,4 +1,4 @@
-"""Checks at the border: values that pass are safe in every room behind it."""
+"""Checks of what users pass: modules behind them need no checks of their own."""
 
 from __future__ import annotations
 
@@ -11,26 +11,53 @@ import numpy as np
 
 from clusterbandits.errors import InvalidInputError
 from clusterbandits.limits import LARGEST_SEED, MOST_NUMBERS, MOST_ROUNDS
-from clusterbandits.wording import escaped, listed, shortened
+from clusterbandits.wording import did_you_mean, escaped, listed, shortened
 
 _SHOWN = 60
-#: Letters left for what an error says is allowed.
+#: Longest description of what is allowed.
 _ALLOWED = 260
 
 
-def invalid(parameter: str, owner: str, allowed: str, given: object) -> InvalidInputError:
-    """Return the error for one refused value, in the house's one sentence form.
+def invalid(parameter: str, owner: str, allowed: str, given: object, hint: str = "") -> InvalidInputError:
+    """Return the error for one refused value: what must hold, what was given and, as a hint, how to fix it.
 
     Examples
     --------
     >>> print(invalid("widths", "Clusters", "at least 0", -1))
-    The 'widths' parameter of Clusters must be at least 0. Got -1 instead.
+    Clusters: widths must be at least 0, but got -1.
     """
     named, by = (shortened(escaped(text), _SHOWN) for text in (parameter, owner))
     expected = shortened(escaped(allowed), _ALLOWED)
-    return InvalidInputError(
-        f"The '{named}' parameter of {by} must be {expected}. Got {shown(given)} instead."
-    )
+    requirement = f"must be {expected}, but got {shown(given)}.{' ' if hint else ''}{hint}"
+    message = f"{by}: {named} {requirement}" if by else f"{named} {requirement}"
+    return InvalidInputError(message, parameter=parameter, owner=owner, requirement=requirement)
+
+
+def unknown(
+    kind: str,
+    given: object,
+    names: Iterable[object],
+    where: str = "",
+    *,
+    parameter: str = "",
+    owner: str = "",
+) -> InvalidInputError:
+    """Return the error for a name that does not exist, with the most similar name or else with all names.
+
+    ``where`` says where the name was looked up, such as "of policy clus-ucb".
+
+    Examples
+    --------
+    >>> print(unknown("policy", "klucb", ["kl-ucb", "ucb1"]))
+    Unknown policy 'klucb'. Did you mean 'kl-ucb'?
+    >>> print(unknown("arm", 3, [0, 1, 2]))
+    Unknown arm 3. Available: 0, 1, 2.
+    """
+    known = list(names)
+    advice = did_you_mean(given, known) or f"Available: {listed(known) if known else 'none'}."
+    place = f" {shortened(escaped(where), _SHOWN)}" if where else ""
+    message = f"Unknown {kind} {shown(given)}{place}. {advice}"
+    return InvalidInputError(message, parameter=parameter or kind, owner=owner)
 
 
 def shown(value: object) -> str:
@@ -146,5 +173,14 @@ def choice(parameter: str, owner: str, value: object, allowed: Iterable[str]) ->
     """Return a name that is one of those allowed."""
     names = list(allowed)
     if not isinstance(value, str) or value not in names:
-        raise invalid(parameter, owner, f"one of {listed(names)}", value)
+        hint = did_you_mean(value, names)
+        raise invalid(parameter, owner, f"one of {listed(names)}", value, hint)
+    return value
+
+
+def known_name(kind: str, owner: str, value: object, names: Iterable[str], parameter: str = "") -> str:
+    """Return a name that exists; of any other, suggest the most similar one."""
+    known = list(names)
+    if not isinstance(value, str) or value not in known:
+        raise unknown(kind, value, known, parameter=parameter, owner=owner)
     return value

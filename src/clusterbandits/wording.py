@@ -1,14 +1,17 @@
-"""Words of others inside our sentences: printable, and short enough to be read."""
+"""Quoted text in messages: printable, short enough to read, and with suggestions for mistyped names."""
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, TypeGuard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ROOM = 200
+_LONGEST_LIST = 200
 _LONGEST_NAME = 40
+#: Comparing a name with more names than this takes noticeable time.
+_MOST_COMPARED = 500
 
 
 def escaped(text: str) -> str:
@@ -46,7 +49,7 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many letters, at least 1; a longer one ends with "…".
+    """Return a text of at most ``most`` letters; a longer one is cut and ends with "…".
 
     Examples
     --------
@@ -57,7 +60,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def without_middle(text: str, most: int) -> str:
-    """Return a text of at most so many letters, at least 1; of a longer one, the beginning and the end.
+    """Return a text of at most ``most`` letters; a longer one loses its middle.
 
     Examples
     --------
@@ -68,19 +71,19 @@ def without_middle(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1 - end] + "…" + text[len(text) - end :]
 
 
-def listed(names: Iterable[object], room: int = _ROOM) -> str:
-    """Return names with commas between them, as many as fit; the rest is counted.
+def listed(names: Iterable[object], most: int = _LONGEST_LIST) -> str:
+    """Return names separated by commas: as many as fit into so many letters, and the number of the others.
 
     Examples
     --------
-    >>> listed(["red", "blue"]), listed(range(1000), room=20)
+    >>> listed(["red", "blue"]), listed(range(1000), 20)
     ('red, blue', '0, 1, 2, 3, 4, 5, 6, … and 993 more')
     """
     texts = [shortened(escaped(str(name)), _LONGEST_NAME) for name in names]
     used = 0
     for count, text in enumerate(texts):
         used += len(text) + 2
-        if used > room + 2 and count:
+        if used > most + 2 and count:
             return f"{', '.join(texts[:count])}, … and {len(texts) - count} more"
     return ", ".join(texts)
 
@@ -96,3 +99,22 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(seconds, 1.0):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def did_you_mean(given: object, names: Iterable[object]) -> str:
+    """Return a question that suggests the name most similar to the one given; "" if none is similar.
+
+    Examples
+    --------
+    >>> did_you_mean("KLUCB", ["kl-ucb", "ucb1"]), did_you_mean("greedy", ["kl-ucb", "ucb1"])
+    ("Did you mean 'kl-ucb'?", '')
+    """
+    known = {name.lower(): name for name in names if isinstance(name, str)}
+    if not isinstance(given, str) or len(given) > 2 * _LONGEST_NAME or len(known) > _MOST_COMPARED:
+        return ""
+    said = given.lower()
+    similar = difflib.get_close_matches(said, known, n=1)
+    similar = similar or [name for name in known if len(said) > 2 and name.startswith(said)]
+    if not similar or len(known[similar[0]]) > _LONGEST_NAME:
+        return ""
+    return f"Did you mean '{escaped(known[similar[0]])}'?"

@@ -192,7 +192,7 @@ def test_a_false_width_of_the_best_cluster_is_in_the_headline() -> None:
     ],
 )
 def test_names_that_contradict_each_other_are_refused(means: Any, declared: Clusters) -> None:
-    with pytest.raises(InvalidInputError, match="'clusters' parameter of regret_bound must be"):
+    with pytest.raises(InvalidInputError, match="regret_bound: clusters must be"):
         regret_bound(Instance(means), declared)
 
 
@@ -308,17 +308,23 @@ def test_views_and_plain_data() -> None:
     [
         (
             lambda: regret_bound(Instance([0.1, 0.2]), Clusters([3], 0.1)),
-            "'clusters' parameter of regret_bound must be over the 2 arms of the instance. Got Clusters([3]",
+            "regret_bound: clusters must be clusters of the 2 arms of the instance, but got Clusters([3]",
         ),
         (
             lambda: regret_bound(Instance({"x": {"a": 0.1, "b": 0.2}}), Clusters([["b", "a"]], 0.1)),
-            "'clusters' parameter of regret_bound must be over the arms of the instance, in its order",
+            "regret_bound: clusters must be clusters of the arms of the instance, in the same order",
         ),
-        (lambda: loosely(0.1), "'instance' parameter of regret_bound must be an Instance. Got 0.1"),
-        (lambda: loosely(Instance([0.1]), [1]), "'clusters' parameter of regret_bound must be a Clusters"),
+        (lambda: loosely(0.1), "regret_bound: instance must be an Instance object, but got 0.1"),
+        (lambda: loosely(Instance([0.1]), [1]), "regret_bound: clusters must be a Clusters"),
         (lambda: regret_bound(Instance([0.1])).expected_pulls(10**400), "a whole number of at most 1e+15"),
-        (lambda: regret_bound(Instance([0.1])).expected_pulls(0), "'horizon' parameter of"),
-        (lambda: regret_bound(Instance([0.1])).expected_pulls(np.nan), "'horizon' parameter of"),
+        (
+            lambda: regret_bound(Instance([0.1])).expected_pulls(0),
+            "RegretBound.expected_pulls: horizon must be",
+        ),
+        (
+            lambda: regret_bound(Instance([0.1])).expected_pulls(np.nan),
+            "RegretBound.expected_pulls: horizon must be",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence(call: Any, sentence: str) -> None:

@@ -82,11 +82,11 @@ def test_malformed_tables_get_one_sentence(
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("--horizon", "0"), "'horizon'"),
-        (("--confidence", "1"), "'confidence'"),
-        (("--worlds", "1"), "'worlds'"),
-        (("--seed", "-1"), "'seed'"),
-        (("--picture", "arms.txt"), "'picture'"),
+        (("--horizon", "0"), "--horizon must be"),
+        (("--confidence", "1"), "--confidence must be"),
+        (("--worlds", "1"), "--worlds must be"),
+        (("--seed", "-1"), "--seed must be"),
+        (("--picture", "arms.txt"), "--picture must be"),
         (("--picture", "nowhere/arms.png"), "nowhere"),
     ],
 )
@@ -130,7 +130,7 @@ def test_a_study_follows_from_the_advice(capsys: pytest.CaptureFixture[str], tmp
     before = study.read_text()
     code, out, err = call(capsys, "advise", str(file), *SMALL, "--study", str(study))
     assert (code, out) == (2, "")
-    assert "must be a file that does not exist yet" in err
+    assert "must be the name of a file that does not exist yet" in err
     assert study.read_text() == before
     code, _, err = call(capsys, "advise", str(file), *SMALL, "--study", str(tmp_path / "next.txt"))
     assert (code, "a file name that ends in .toml" in err) == (2, True)

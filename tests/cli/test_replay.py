@@ -58,7 +58,7 @@ def test_a_history_to_begin_with(capsys: pytest.CaptureFixture[str], log: Path, 
     file.write_text("arm,group,trials,successes\nx,red,50,17\n")
     code, out, err = call(capsys, log, "--start", file)
     assert (code, out) == (2, "")
-    assert err.startswith("Error: The 'start' parameter of replay must be a history of these arms alone: ")
+    assert err.startswith("Error: Unknown arm 'x' in the history. Available: ")
     assert err.count("\n") == 1
 
 
@@ -77,19 +77,19 @@ def test_arms_and_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("--policy", "ucb9"), "'policy'"),
-        (("--policy", "clus-ucb"), "'widths'"),
+        (("--policy", "ucb9"), "Unknown policy 'ucb9'"),
+        (("--policy", "clus-ucb"), "--widths"),
         (("--policy", "clus-ucb", "--widths", "wide"), "'wide' in 'wide'"),
-        (("--policy", "clus-ucb", "--widths", "red=0.1,0.2"), "'widths'"),
-        (("--policy", "clus-ucb", "--widths", "red=0.1,red=0.2"), "'widths'"),
-        (("--policy", "clus-ucb", "--widths", "0.1,0.2,0.3"), "'widths'"),
-        (("--rounds", "1.5"), "'rounds'"),
+        (("--policy", "clus-ucb", "--widths", "red=0.1,0.2"), "--widths must be"),
+        (("--policy", "clus-ucb", "--widths", "red=0.1,red=0.2"), "--widths must be"),
+        (("--policy", "clus-ucb", "--widths", "0.1,0.2,0.3"), "--widths must be"),
+        (("--rounds", "1.5"), "--rounds must be"),
         (("--rounds", "1e6"), "usable rows"),
         # SciPy's quantile for this number of rounds ends the process.
         (("--rounds", "1e15"), "usable rows"),
-        (("--seed", "-1"), "'seed'"),
-        (("--confidence", "2"), "'confidence'"),
-        (("--family", "cauchy"), "'family'"),
+        (("--seed", "-1"), "--seed must be"),
+        (("--confidence", "2"), "--confidence must be"),
+        (("--family", "cauchy"), "Unknown family 'cauchy'"),
         (("--family", "exponential"), "exponential rewards"),
     ],
 )

@@ -80,15 +80,15 @@ def test_json_has_every_row(capsys: pytest.CaptureFixture[str], file: Path) -> N
 
 
 BAD: list[tuple[str, str]] = [
-    (SMALL.replace("runs = 4", "runs = 1"), "Line 3 of 'small.toml', key 'runs': The 'runs' parameter"),
-    (SMALL + "\nmeens = 3\n", "Line 10 of 'small.toml', key 'instances[0].meens': The 'meens' parameter"),
+    (SMALL.replace("runs = 4", "runs = 1"), "Line 3 of 'small.toml', key 'runs': runs must be"),
+    (SMALL + "\nmeens = 3\n", "Line 10 of 'small.toml', key 'instances[0].meens': Unknown key 'meens'. Did"),
     (
         SMALL.replace("clus-ucb", "clus-ucp"),
-        "Line 4 of 'small.toml', key 'policies[1]': The 'policy' parameter",
+        "Line 4 of 'small.toml', key 'policies[1]': Unknown policy 'clus-ucp'. Did you mean",
     ),
     (SMALL + "widths = [\n  { factor = 1 },\n  { groups = [1] },\n]\n", "Line 11 of 'small.toml', key"),
     (SMALL + '[[instances]]\ntable = "none.csv"\n', "Line 10 of 'small.toml', key 'instances[1].table'"),
-    (SMALL + "=", "The study 'small.toml' must be TOML. Got an error instead: Invalid statement (at line 9"),
+    (SMALL + "=", "The study 'small.toml' is not valid TOML: Invalid statement (at line 9"),
     ("", "Line 1 of 'small.toml', key 'instances'"),
 ]
 
@@ -101,7 +101,7 @@ def test_bad_studies_are_one_sentence_and_nothing_is_written(
     code, out, err = call(capsys, "run", "small.toml", "--out", "there")
     assert (code, out) == (2, "")
     assert err.startswith(f"Error: {said}")
-    assert err.endswith(".\n")
+    assert err.endswith((".\n", "?\n"))
     assert err.count("\n") == 1
     assert [path.name for path in file.parent.iterdir()] == ["small.toml"]
 
@@ -113,13 +113,13 @@ def test_bad_files_and_options(capsys: pytest.CaptureFixture[str], file: Path) -
     for arguments, said in [
         (
             ["nowhere.toml"],
-            "The study 'nowhere.toml' must be readable. Got 'no such file or directory' instead.",
+            "The study 'nowhere.toml' cannot be read: no such file or directory.",
         ),
-        (["folder.toml"], "The study 'folder.toml' must be readable. Got 'is a directory' instead."),
-        (["latin.toml"], "The study 'latin.toml' must be text in UTF-8. Got other bytes instead."),
+        (["folder.toml"], "The study 'folder.toml' cannot be read: is a directory."),
+        (["latin.toml"], "The study 'latin.toml' is not text in UTF-8. Save it in this encoding."),
         (
             ["small.toml", "--workers", "0"],
-            "The 'workers' parameter of run must be a whole number of at least 1.",
+            "--workers must be a whole number of at least 1,",
         ),
     ]:
         code, out, err = call(capsys, "run", *arguments)
@@ -142,7 +142,7 @@ def test_folders_of_other_things_are_refused_and_left_alone(
         (folder / name).write_text("mine", encoding="utf-8")
     code, out, err = call(capsys, "run", "small.toml", "--out", "other")
     assert (code, out) == (2, "")
-    assert "must be an empty or new folder, or one of a study, not one with '" in err
+    assert "must be a new or empty folder, or the folder of a study" in err
     assert err.count("\n") == 1
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert found == set(names)
@@ -152,7 +152,7 @@ def test_folders_of_other_things_are_refused_and_left_alone(
 def test_a_folder_that_cannot_be_made_is_one_sentence(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     code, out, err = call(capsys, "run", "small.toml", "--out", str(file / "inside"))
     assert (code, out) == (2, "")
-    assert err.endswith("must be writable. Got 'not a directory' instead.\n")
+    assert err.endswith(": not a directory.\n")
     assert err.count("\n") == 1
 
 
@@ -174,12 +174,12 @@ def test_examples_are_listed_written_and_never_written_over(
     assert (tmp_path / "start.toml").read_text(encoding="utf-8") == example_text("start")
     code, out, err = call(capsys, "example", "start")
     assert (code, out) == (2, "")
-    assert "must be a file that does not exist yet. Got 'start.toml' instead." in err
+    assert "must be the name of a file that does not exist yet, but got 'start.toml'." in err
     code, out, _ = call(capsys, "example", "widths", "--out", "my own.toml")
     assert out == "Wrote my own.toml. Edit it, then: clusterbandits run 'my own.toml'\n"
     assert (tmp_path / "my own.toml").read_text(encoding="utf-8") == example_text("widths")
     code, out, err = call(capsys, "example", "stard")
     assert (code, out) == (2, "")
-    assert "one of start, table, widths, random, paper. Got 'stard' instead." in err
+    assert "Unknown example 'stard'. Did you mean 'start'?" in err
     assert call(capsys, "example", "--schema")[1] == schema_text() + "\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["my own.toml", "start.toml"]

@@ -90,7 +90,10 @@ def test_a_history_to_begin_with(capsys: pytest.CaptureFixture[str], tmp_path: P
 @pytest.mark.parametrize(
     ("table", "named"),
     [
-        ("arm,group,trials,successes\nz,1,50,41\n", "a history of these arms alone: 0, 1, 2, 3, 4. Got 'z'"),
+        (
+            "arm,group,trials,successes\nz,1,50,41\n",
+            "Unknown arm 'z' in the history. Available: 0, 1, 2, 3, 4.",
+        ),
         ("arm,group,trials,successes\n0,1,50,51\n", "'successes'"),
         ("arm,group\n0,1\n", "'trials'"),
         (None, "must be readable"),
@@ -111,15 +114,15 @@ def test_a_wrong_history_gets_one_sentence(
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("--policy", "ucb9"), "'policy'"),
-        (("--policy", "clus-ucb:b=1"), "'policy'"),
-        (("--horizon", "0"), "'horizon'"),
-        (("--horizon", "1.5"), "'horizon'"),
-        (("--runs", "0"), "'runs'"),
-        (("--seed", "-1"), "'seed'"),
-        (("--workers", "0"), "'workers'"),
-        (("--policy", "kl-ucb", "--policy", "kl-ucb"), "'policies'"),
-        (("--plot", "regret.txt"), "'plot'"),
+        (("--policy", "ucb9"), "Unknown policy 'ucb9'"),
+        (("--policy", "clus-ucb:b=1"), "Unknown setting 'b' of policy clus-ucb"),
+        (("--horizon", "0"), "--horizon must be"),
+        (("--horizon", "1.5"), "--horizon must be"),
+        (("--runs", "0"), "--runs must be"),
+        (("--seed", "-1"), "--seed must be"),
+        (("--workers", "0"), "--workers must be"),
+        (("--policy", "kl-ucb", "--policy", "kl-ucb"), "--policy must be different"),
+        (("--plot", "regret.txt"), "--plot must be"),
         (("--plot", "nowhere/regret.png"), "nowhere"),
     ],
 )

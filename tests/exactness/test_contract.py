@@ -46,5 +46,5 @@ def test_policies_that_skip_say_what_they_rely_on() -> None:
 
 
 def test_what_is_no_policy_is_refused() -> None:
-    with pytest.raises(cb.InvalidInputError, match="'policy' parameter of check_policy must be a policy"):
+    with pytest.raises(cb.InvalidInputError, match="check_policy: policy must be a policy"):
         cb.testing.check_policy("ucb1")  # type: ignore[arg-type]

@@ -90,7 +90,6 @@ def test_a_family_without_a_posterior_is_refused(kind: Any, monkeypatch: pytest.
     with pytest.raises(cb.InvalidInputError) as caught:
         kind(clusters, family="poisson")
     assert str(caught.value) == (
-        f"The 'family' parameter of {kind.__name__} must be a family with a posterior to draw means from. "
-        "Got 'poisson' instead."
+        f"{kind.__name__}: family must be a family with a posterior distribution of means, but got 'poisson'."
     )
     assert cb.KLUCB(clusters, family="poisson").ask() == 0

@@ -153,44 +153,44 @@ def test_sums_are_read_exactly(total: int, pulls: int) -> None:
 @pytest.mark.parametrize(
     ("family", "reward", "pulls", "sentence"),
     [
-        (Bernoulli(), 1.5, 1, "must be a number from 0 to 1, for bernoulli rewards. Got 1.5 instead."),
+        (Bernoulli(), 1.5, 1, "must be a number from 0 to 1, for bernoulli rewards, but got 1.5."),
         (
             Bernoulli(),
             4,
             3,
-            "must be a sum of 3 rewards, each a number from 0 to 1, for bernoulli rewards. Got 4",
+            "must be a sum of 3 rewards, each a number from 0 to 1, for bernoulli rewards, but got 4",
         ),
         (
             Gaussian(),
             math.inf,
             1,
-            "must be a number of at most 1e+100 in size, for gaussian rewards. Got inf instead.",
+            "must be a number of at most 1e+100 in size, for gaussian rewards, but got inf.",
         ),
-        (Poisson(), 2.5, 1, "must be a whole number of at least 0, for poisson rewards. Got 2.5 instead."),
+        (Poisson(), 2.5, 1, "must be a whole number of at least 0, for poisson rewards, but got 2.5."),
         (
             Poisson(),
             -1,
             2,
-            "must be a sum of 2 rewards, each a whole number of at least 0, for poisson rewards.",
+            "must be a sum of 2 rewards, each a whole number of at least 0, for poisson rewards,",
         ),
         (
             Exponential(),
             0,
             1,
-            "must be a number from 1e-100 to 1e+100, for exponential rewards. Got 0 instead.",
+            "must be a number from 1e-100 to 1e+100, for exponential rewards, but got 0.",
         ),
         (
             Exponential(),
             False,
             1,
-            "must be a number from 1e-100 to 1e+100, for exponential rewards. Got False instead.",
+            "must be a number from 1e-100 to 1e+100, for exponential rewards, but got False.",
         ),
     ],
 )
 def test_other_rewards_get_one_sentence(family: Family, reward: Any, pulls: int, sentence: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         family.read_total(reward, pulls, "Somebody.tell")
-    assert str(caught.value).startswith("The 'reward' parameter of Somebody.tell must be ")
+    assert str(caught.value).startswith("Somebody.tell: reward must be ")
     assert sentence in str(caught.value)
 
 
@@ -217,5 +217,5 @@ def test_other_rewards_get_one_sentence(family: Family, reward: Any, pulls: int,
 def test_what_is_no_number_is_refused(family: Family, reward: Any) -> None:
     with pytest.raises(InvalidInputError) as caught:
         family.read_total(reward, 1, "test")
-    assert f"for {family.name} rewards. Got " in str(caught.value)
+    assert f"for {family.name} rewards, but got " in str(caught.value)
     assert "\n" not in str(caught.value)

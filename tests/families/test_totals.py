@@ -70,14 +70,12 @@ def test_no_pulls_pay_nothing() -> None:
 
 @pytest.mark.parametrize("pulls", [-1, 1.5, "3", None, True, np.nan])
 def test_pulls_are_whole(pulls: Any) -> None:
-    with pytest.raises(InvalidInputError, match="'pulls' parameter of Poisson must be a whole number"):
+    with pytest.raises(InvalidInputError, match="Poisson: pulls must be a whole number"):
         Poisson().total(0.5, pulls, np.random.default_rng(0))
 
 
 def test_counts_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(
-        InvalidInputError, match="'pulls' parameter of Poisson must be at most 1 for a mean of 1e"
-    ):
+    with pytest.raises(InvalidInputError, match="Poisson: pulls must be at most 1 for a mean of 1e"):
         Poisson().total(1e18, 100, 0)
     with pytest.raises(InvalidInputError, match="must be a whole number of at most"):
         Bernoulli().total(0.5, 10**16, 0)

@@ -70,11 +70,11 @@ def test_a_league_without_any_cell_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--runs", "0"], "The '--runs' parameter of league must be a whole number of at least 1. Got 0.0"),
-        (["--horizon", "1.5"], "The '--horizon' parameter of league must be a whole number of at least 1."),
-        (["--policies", "best"], "The '--policies' parameter of league must be one of "),
-        (["--problems", "figure 1"], "The '--problems' parameter of league must be one of figure 2, "),
-        (["--seed", "-1"], "The '--seed' parameter of league must be a whole number of at least 0. Got -1"),
+        (["--runs", "0"], "league: --runs must be a whole number of at least 1, but got 0.0"),
+        (["--horizon", "1.5"], "league: --horizon must be a whole number of at least 1."),
+        (["--policies", "best"], "league: --policies must be one of "),
+        (["--problems", "figure 1"], "league: --problems must be one of figure 2, "),
+        (["--seed", "-1"], "league: --seed must be a whole number of at least 0, but got -1"),
     ],
 )
 def test_refusals(
@@ -89,15 +89,15 @@ def test_refusals(
 def test_a_part_does_not_replace_the_page(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     assert main(arguments) == 2
     assert capsys.readouterr().err == (
-        "Error: The '--out' parameter of league must be a folder if only a part of the league is run, "
-        "so that its page is not replaced. Got none instead.\n"
+        "Error: league: --out must be a folder if only a part of the league is run, "
+        "so that its page is not replaced, but got none.\n"
     )
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main([*ARGUMENTS, "--out", str(tmp_path / "file")]) == 2
-    assert "must be writable. Got 'file exists' instead." in capsys.readouterr().err
+    assert ": file exists." in capsys.readouterr().err
 
 
 def test_an_interruption_is_no_error(

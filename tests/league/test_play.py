@@ -240,7 +240,7 @@ def test_an_interrupted_change_keeps_the_old_cells_until_the_end(
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "results.json"
     path.write_text(text)
-    with pytest.raises(UnreadableFileError, match=r"must hold results of the league, or be deleted\. Got"):
+    with pytest.raises(UnreadableFileError, match="does not contain results of the league"):
         load(path)
 
 

@@ -115,7 +115,5 @@ def test_problems_are_chosen_by_name() -> None:
     assert [problem.name for problem in choose()] == [problem.name for problem in problems()]
     chosen = [problem.name for problem in choose(["low-arm", "figure 2", "low-arm"])]
     assert chosen == ["low-arm", "figure 2"]
-    with pytest.raises(
-        InvalidInputError, match=r"The '--problems' parameter of league must be one of figure 2"
-    ):
+    with pytest.raises(InvalidInputError, match=r"league: --problems must be one of figure 2"):
         choose(["figure 1"])

@@ -140,7 +140,7 @@ def test_a_wrong_hold_is_refuted() -> None:
 
 
 def test_holding_must_be_declared() -> None:
-    with pytest.raises(cb.InvalidInputError, match="'relies_on' parameter of UndeclaredTurns"):
+    with pytest.raises(cb.InvalidInputError, match="UndeclaredTurns: relies_on"):
         UndeclaredTurns(CLUSTERS).fresh_state()
 
 

@@ -239,7 +239,7 @@ def test_memory_is_saved_and_nothing_else_can_be_remembered(tmp_path: Path) -> N
             document["choice"]["inc"] = inc
             with pytest.raises(cb.InvalidInputError, match="the stream that belongs to its seed"):
                 cb.Policy.from_json(json.dumps(document))
-        with pytest.raises(cb.InvalidInputError, match=r"'pulls' parameter of StayOnWin\.tell must be 1"):
+        with pytest.raises(cb.InvalidInputError, match=r"StayOnWin\.tell: pulls must be 1"):
             policy.tell(0, 2, pulls=3)
         with pytest.raises(cb.InvalidInputError, match="attributes of its own"):
             policy.add_arm(99, 0)
@@ -367,7 +367,7 @@ def test_an_arm_that_does_not_exist_is_refused(answer: object) -> None:
 
 
 def test_classes_that_cannot_be_policies_are_refused() -> None:
-    with pytest.raises(cb.InvalidInputError, match="'select' parameter of Nothing must be defined"):
+    with pytest.raises(cb.InvalidInputError, match="Nothing: select must be defined"):
         type("Nothing", (cb.PythonPolicy,), {"name": "nothing"})
     with pytest.raises(cb.InvalidInputError, match="a name that no policy of the package has"):
         type("Taken", (cb.PythonPolicy,), {"name": "ucb1", "select": lambda *_: 0})

@@ -32,7 +32,7 @@ def test_widths_smaller_than_spans() -> None:
 
 
 def test_unknown_figures_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"must be a number from 1 to 8. Got 9 instead"):
+    with pytest.raises(InvalidInputError, match=r"must be a number from 1 to 8, but got 9"):
         figure_numbers([2, 9])
     assert figure_numbers([8, 2, 8]) == (2, 8)
     assert figure_numbers() == (1, 2, 3, 4, 5, 6, 7, 8)

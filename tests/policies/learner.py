@@ -32,7 +32,9 @@ FAMILIES = list(cb.families.FAMILIES)
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
 EACH_FAMILY = pytest.mark.parametrize("family", FAMILIES)
 
-_SENTENCE = re.compile(r"The '\w+' parameter of [\w.]+ must be .+\. Got .+ instead\.")
+_SENTENCE = re.compile(
+    r"[\w.]+: \w+ must be .+, but got .+[.?]|Unknown \w+ .+\. (Did you mean|Available:) .+[.?]"
+)
 
 
 def refusal(call: Callable[[], object]) -> str:

@@ -60,8 +60,9 @@ def test_it_warns_once_in_one_sentence() -> None:
     with pytest.warns(cb.WidthWarning) as caught:
         policy = after_rewards(cb.ClusUCB(CLUSTERS))
     (warning,) = caught
-    assert str(warning.message) == str(policy.alarms()[0])
-    assert "Cluster 'red' spreads wider than its width 0.1" in str(warning.message)
+    assert str(warning.message).startswith(f"{policy.alarms()[0]} ")
+    assert "alarm='widen'" in str(warning.message)
+    assert "cluster 'red' differ by more than its declared width 0.1" in str(warning.message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(300):
@@ -254,7 +255,7 @@ def test_the_last_rounds_there_are(name: str) -> None:
 @pytest.mark.parametrize(("setting", "value"), [("alarm", "shout"), ("alarm_level", 0), ("alarm_level", 2)])
 def test_bad_settings_are_refused(setting: str, value: Any) -> None:
     more = {setting: value}
-    assert f"'{setting}' parameter of ClusUCB must be" in refusal(lambda: cb.ClusUCB(CLUSTERS, **more))
+    assert f"ClusUCB: {setting} must be" in refusal(lambda: cb.ClusUCB(CLUSTERS, **more))
 
 
 def test_simulations_tell_in_which_runs() -> None:

@@ -261,9 +261,7 @@ def test_what_cannot_have_been_learned_is_refused(key: str, value: Any) -> None:
         policy.tell(arm, 1)
     document = json.loads(policy.to_json())
     document["choice"][key] = value
-    assert f"'{key}' parameter of Policy.from_json" in refusal(
-        lambda: cb.Policy.from_json(json.dumps(document))
-    )
+    assert f"Policy.from_json: {key}" in refusal(lambda: cb.Policy.from_json(json.dumps(document)))
 
 
 def test_what_is_known_before_rewards_is_nobodys_own() -> None:

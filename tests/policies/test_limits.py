@@ -56,7 +56,7 @@ def test_what_cannot_be_available_is_refused(available: Any) -> None:
     policy.retire_arm("f")
     for k in (None, 2):
         sentence = refused_unchanged(policy, partial(policy.ask, k, available=copy.copy(available)))
-        assert "'available' parameter of ClusUCB.ask must be " in sentence
+        assert "ClusUCB.ask: available must be " in sentence or "Unknown arm " in sentence
 
 
 def test_what_may_be_available() -> None:
@@ -92,7 +92,7 @@ def test_one_arm_stays() -> None:
         policy.retire_arm(arm)
     for call in (policy.retire_arm, policy.remove_arm):
         sentence = refused_unchanged(policy, partial(call, "f"))
-        assert "one of several arms that are not retired, so that one is left. Got 'f'" in sentence
+        assert "one of at least two arms that are not retired, but got 'f'" in sentence
     assert policy.ask(3) == ["f", "f", "f"]
     policy.remove_arm("a")
     policy.retire_arm("b")
@@ -107,7 +107,7 @@ def test_unknown_arms_are_refused(call: str, arm: Any) -> None:
     policy = after_rewards("clus-ucb", seed=3, rounds=20)
     rest = [1] if call == "correct" else []
     sentence = refused_unchanged(policy, lambda: getattr(policy, call)(arm, *rest))
-    assert f"'arm' parameter of ClusUCB.{call} must be one of 'a', 'b', 'c', 'd', 'e', 'f'." in sentence
+    assert "Available: a, b, c, d, e, f." in sentence
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -157,15 +157,13 @@ def test_simulations_have_all_arms() -> None:
 @pytest.mark.parametrize("pulls", BAD_COUNTS)
 def test_bad_numbers_of_pulls_are_not_expected(pulls: Any) -> None:
     policy = after_rewards("clus-ucb", seed=3, rounds=20)
-    assert "'pulls' parameter of ClusUCB.expect" in refused_unchanged(
-        policy, lambda: policy.expect("a", pulls)
-    )
+    assert "ClusUCB.expect: pulls" in refused_unchanged(policy, lambda: policy.expect("a", pulls))
 
 
 def test_no_more_rounds_are_expected_than_floats_can_count() -> None:
     policy = cb.KLUCB(CLUSTERS)
     policy.tell("a", 10**14, pulls=10**15 - 10)
-    assert "'pulls'" in refused_unchanged(policy, lambda: policy.expect("b", 11))
+    assert "pulls must be" in refused_unchanged(policy, lambda: policy.expect("b", 11))
     policy.expect("b", 10)
     assert "'k'" in refused_unchanged(policy, policy.ask)
     assert "'k'" in refused_unchanged(policy, lambda: policy.ask(available=["b"]))
@@ -176,7 +174,7 @@ def test_no_more_rounds_are_expected_than_floats_can_count() -> None:
 def test_what_is_no_change_is_refused(change: Any) -> None:
     policy = after_rewards("kl-ucb", seed=3, rounds=20)
     sentence = refused_unchanged(policy, lambda: policy.correct("a", change))
-    assert "'change' parameter of KLUCB.correct must be a finite number" in sentence
+    assert "KLUCB.correct: change must be a finite number" in sentence
 
 
 @pytest.mark.parametrize(
@@ -196,16 +194,14 @@ def test_what_is_no_change_is_refused(change: Any) -> None:
 def test_totals_the_family_never_pays_are_refused(family: str, reward: float, change: float) -> None:
     policy = cb.KLUCB(CLUSTERS, family=family)
     policy.tell("a", reward)
-    assert "'change' parameter of KLUCB.correct" in refused_unchanged(
-        policy, lambda: policy.correct("a", change)
-    )
+    assert "KLUCB.correct: change" in refused_unchanged(policy, lambda: policy.correct("a", change))
 
 
 def test_an_arm_without_rewards_cannot_be_corrected() -> None:
     policy = cb.KLUCB(CLUSTERS)
     policy.tell("a", 1)
     sentence = refused_unchanged(policy, lambda: policy.correct("b", 0))
-    assert "'arm' parameter of KLUCB.correct must be an arm with at least one reward" in sentence
+    assert "KLUCB.correct: arm must be an arm with at least one reward" in sentence
 
 
 def test_rounding_does_not_refuse_a_correction() -> None:

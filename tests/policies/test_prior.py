@@ -165,7 +165,7 @@ BAD += [
 def test_what_is_no_prior_is_refused(name: str, prior: Any) -> None:
     sentence = refusal(lambda: cb.policy(name, ARMS, prior=prior))
     kind = cb.POLICIES[name].__name__
-    assert f"'prior' parameter of {kind} must be a mean and the pulls it is worth" in sentence
+    assert f"{kind}: prior must be a mean and the pulls it is worth" in sentence
 
 
 @EACH
@@ -189,5 +189,9 @@ def test_draws_within_widths_need_what_a_flat_prior_is_worth() -> None:
 
 
 def test_policies_without_a_posterior_have_no_prior() -> None:
-    assert "without settings" in refusal(lambda: cb.policy("ucb1", ARMS, prior=(0.02, 50)))
-    assert "with a and refresh alone" in refusal(lambda: cb.policy("kl-ucb", ARMS, prior=(0.02, 50)))
+    assert "Unknown setting 'prior' of policy ucb1. Available: none." in refusal(
+        lambda: cb.policy("ucb1", ARMS, prior=(0.02, 50))
+    )
+    assert "Unknown setting 'prior' of policy kl-ucb" in refusal(
+        lambda: cb.policy("kl-ucb", ARMS, prior=(0.02, 50))
+    )

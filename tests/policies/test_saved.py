@@ -177,8 +177,8 @@ def test_any_kind_is_restored_by_its_name(kind: str) -> None:
 
 def test_another_kind_is_refused() -> None:
     kl, clus = cb.KLUCB(CLUSTERS), cb.ClusUCB(CLUSTERS)
-    assert "must be 'clus-ucb'. Got 'kl-ucb' instead." in refusal(lambda: cb.ClusUCB.from_json(kl.to_json()))
-    assert "must be 'kl-ucb'. Got 'clus-ucb' instead." in refusal(lambda: cb.KLUCB.from_json(clus.to_json()))
+    assert "must be 'clus-ucb', but got 'kl-ucb'." in refusal(lambda: cb.ClusUCB.from_json(kl.to_json()))
+    assert "must be 'kl-ucb', but got 'clus-ucb'." in refusal(lambda: cb.KLUCB.from_json(clus.to_json()))
 
 
 def test_the_order_of_keys_does_not_matter() -> None:

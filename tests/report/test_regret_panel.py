@@ -188,5 +188,5 @@ def test_the_alt_text_says_how_it_ends() -> None:
 
 @pytest.mark.parametrize("wrong", [{"scale": "cubic"}, {"anchor": 0}, {"anchor": math.nan}, {"top": 0}])
 def test_what_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=f"'{next(iter(wrong))}' parameter of regret_panel"):
+    with pytest.raises(InvalidInputError, match=f"regret_panel: {next(iter(wrong))}"):
         regret_panel(made(), name="x", **wrong)

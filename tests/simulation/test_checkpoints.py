@@ -88,7 +88,7 @@ def test_lists_are_sorted_and_end_with_the_horizon(given: object, kept: list[int
     ],
 )
 def test_what_is_no_list_of_rounds_is_refused(wrong: object) -> None:
-    with pytest.raises(cb.InvalidInputError, match=r"The 'checkpoints' parameter of simulate must be"):
+    with pytest.raises(cb.InvalidInputError, match=r"simulate: checkpoints must be"):
         rounds(100, wrong)
 
 

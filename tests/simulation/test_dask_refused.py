@@ -40,7 +40,7 @@ from tests.simulation.dask_cluster import DaskCluster
     ],
 )
 def test_what_is_no_address_is_refused(address: Any) -> None:
-    with pytest.raises(cb.InvalidInputError, match="must be that of a scheduler, as tcp://HOST:PORT"):  # noqa: SIM117
+    with pytest.raises(cb.InvalidInputError, match="must be the address of a scheduler, as tcp://HOST:PORT"):  # noqa: SIM117
         with dask_executor(address):
             pytest.fail("it connected")
 
@@ -54,7 +54,7 @@ def test_nobody_answers(listens: bool) -> None:
             stranger.listen()
         address = f"tcp://127.0.0.1:{stranger.getsockname()[1]}"
         start = time.monotonic()
-        with pytest.raises(WorkersError, match=r"within 1 seconds\. Got no such answer instead"):  # noqa: SIM117
+        with pytest.raises(WorkersError, match=r"No Dask scheduler answered .* within 1 seconds"):  # noqa: SIM117
             with dask_executor(address, patience=1):
                 pytest.fail("it connected")
         assert time.monotonic() - start < 10
@@ -127,14 +127,14 @@ def test_other_workers_are_refused_by_name(tmp_path: Path) -> None:
         with dask_executor(cluster.address, waiting=waiting) as executor:
             assert executor.submit(math.sqrt, 4.0).result(60) == 2
             assert len(received) == 1
-            with pytest.raises(WorkersError, match="Got 1 that died over the same runs"):
+            with pytest.raises(WorkersError, match="1 Dask workers died"):
                 executor.submit(os._exit, 1).result(60)
             received[0].wait(60)
             cluster.have_workers(0)
             cluster.add_worker(PYTHONPATH=impostor(tmp_path, "numpy"))
-            with pytest.raises(WorkersError, match=rf"must have numpy {numpy}, .* Got numpy 99.0 instead"):
+            with pytest.raises(WorkersError, match=rf"has numpy 99.0, .*must have numpy {numpy}"):
                 cb.simulate(cb.Instance([[0.3], [0.7]]), "kl-ucb", 100, runs=2, executor=executor)
-        with pytest.raises(WorkersError, match=rf"must have numpy {numpy}, .* Got numpy 99.0 instead"):  # noqa: SIM117
+        with pytest.raises(WorkersError, match=rf"has numpy 99.0, .*must have numpy {numpy}"):  # noqa: SIM117
             with dask_executor(cluster.address):
                 pytest.fail("it connected")
         cluster.kill_worker()
@@ -142,13 +142,13 @@ def test_other_workers_are_refused_by_name(tmp_path: Path) -> None:
         with dask_executor(cluster.address) as executor:
             cluster.kill_worker()
             cluster.add_worker(PYTHONPATH=without_package(tmp_path))
-            with pytest.raises(WorkersError, match=r"installed\. Got .*No module of that name"):
+            with pytest.raises(WorkersError, match="No module of that name"):
                 executor.submit(math.sqrt, 4.0).result(60)
-            with pytest.raises(WorkersError, match=r"installed\. Got .*No module of that name"):  # noqa: SIM117
+            with pytest.raises(WorkersError, match="No module of that name"):  # noqa: SIM117
                 with dask_executor(cluster.address):
                     pytest.fail("it connected")
             cluster.kill_worker()
             unfinished = executor.submit(math.sqrt, 4.0)
             cluster.scheduler.kill()
-            with pytest.raises(WorkersError, match=r"must stay until all is played\. Got a lost connection"):
+            with pytest.raises(WorkersError, match="Lost the connection"):
                 unfinished.result(60)

@@ -122,7 +122,7 @@ def test_killed_in_the_middle_of_a_write(tmp_path: Path, undisturbed: tuple[cb.R
     assert len(unfinished(store)) == 1
     kept = {path: path.read_bytes() for path in store.glob("*.parquet")}
     assert len(kept) == 2
-    with pytest.raises(cb.InvalidInputError, match="'store' parameter of simulate"):
+    with pytest.raises(cb.InvalidInputError, match="simulate: store"):
         cb.simulate(INSTANCE, POLICIES, store=store, **{**PLAN, "seed": 7})
     result = cb.simulate(INSTANCE, POLICIES, store=store, **PLAN)
     assert np.array_equal(result.pulls, undisturbed[0].pulls)

@@ -270,9 +270,7 @@ def test_a_policy_in_python_goes_on_counting() -> None:
     one, two = (cb.simulate(INSTANCE, policy, 100, 4, workers=workers, start=HISTORY) for workers in (1, 2))
     assert np.array_equal(one.pulls, two.pulls)
     assert (one.pulls.sum(axis=3) == one.checkpoints).all()
-    with pytest.raises(
-        cb.InvalidInputError, match=r"^The 'start' parameter of simulate must be left out for ev"
-    ):
+    with pytest.raises(cb.InvalidInputError, match=r"^simulate: start must be left out for ev"):
         cb.simulate(INSTANCE, EveryReward(CLUSTERS), 10, 1, start=HISTORY)
     assert loosely(INSTANCE, EveryReward(CLUSTERS), 10, 1, start=HISTORIES[1]).start_trials == 1
 
@@ -316,7 +314,7 @@ EDITED += [[["a", 1, 2.0]], [["a", 1, "inf"]], [["a", 1, 1.0]] * 2, [[["a"], 1, 
 @pytest.mark.parametrize("start", EDITED)
 def test_edited_plans_are_refused(start: Any) -> None:
     data = json.loads(planned().to_json()) | {"start": start}
-    with pytest.raises(cb.InvalidInputError, match=r"^The 'start' parameter of Plan must be"):
+    with pytest.raises(cb.InvalidInputError, match=r"^Plan: start must be|^Unknown arm"):
         Plan.of_dict(data)
 
 
@@ -343,7 +341,7 @@ def test_stores_know_their_history(tmp_path: Path) -> None:
     assert loaded.start_trials == TRIALS
     one_more = cb.read_history({**ROWS, "trials": [41, 50, 30, 0, 60]})
     for other in (None, one_more):
-        with pytest.raises(cb.InvalidInputError, match=r"or one of runs with the same start\. Got"):
+        with pytest.raises(cb.InvalidInputError, match=r"have other start"):
             stored(other)
     (tmp_path / "kept" / "policy-0-runs-000002.parquet").unlink()
     assert np.array_equal(stored(HISTORY).pulls, first.pulls)
@@ -354,7 +352,7 @@ def test_a_store_of_a_cold_simulation_refuses_a_history(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "kept" / "_manifest.json").read_text())
     assert "start" not in manifest["plan"]
     assert cb.load_result(tmp_path / "kept").start_trials == 0
-    with pytest.raises(cb.InvalidInputError, match=r"with the same start\. Got"):
+    with pytest.raises(cb.InvalidInputError, match=r"have other start"):
         cb.simulate(INSTANCE, "kl-ucb", 100, 2, store=tmp_path / "kept", start=HISTORY)
 
 
@@ -390,36 +388,40 @@ def test_labels_that_are_numbers_match_by_their_text() -> None:
 @pytest.mark.parametrize(
     ("start", "said"),
     [
-        (5, "a history, as read_history returns it. Got 5"),
-        ([("a", 1, 1)], "a history, as read_history returns it. Got [('a', 1, 1)]"),
-        (Sums(("x", 1, 1.0)), "a history of these arms alone: 'a', 'b', 'c', 'd', 'e'. Got 'x'"),
+        (5, "a history returned by read_history, but got 5"),
+        ([("a", 1, 1)], "a history returned by read_history, but got [('a', 1, 1)]"),
+        (Sums(("x", 1, 1.0)), "Unknown arm 'x' in the history. Available: a, b, c, d, e."),
         (
             Sums(("a", 2, 2.5)),
-            "made of bernoulli rewards, each a number from 0 to 1. Got a sum of 2.5 for 2 of them",
+            "a history of bernoulli rewards, each a number from 0 to 1, but got a sum of 2.5 for 2 rewards",
         ),
         (
             Sums(("a", 2, -1.0)),
-            "made of bernoulli rewards, each a number from 0 to 1. Got a sum of -1 for 2 of them",
+            "a history of bernoulli rewards, each a number from 0 to 1, but got a sum of -1 for 2 rewards",
         ),
-        (Sums(("a", 0, 0.0)), "rows of an arm, at least one pull, and the sum of its rewards. Got"),
-        (Sums(("a", 1, math.nan)), "rows of an arm, at least one pull, and the sum of its rewards. Got"),
-        (Sums(("a", 1, 1.0), ("a", 1, 1.0)), "a history with one row per arm. Got 'a' twice"),
+        (
+            Sums(("a", 0, 0.0)),
+            "rows with an arm, its number of pulls (at least 1) and the sum of its rewards",
+        ),
+        (
+            Sums(("a", 1, math.nan)),
+            "rows with an arm, its number of pulls (at least 1) and the sum of its rewards",
+        ),
+        (Sums(("a", 1, 1.0), ("a", 1, 1.0)), "a history with one row per arm, but got 'a' twice"),
     ],
 )
 def test_what_cannot_be_a_start_is_refused(start: object, said: str) -> None:
     with pytest.raises(cb.InvalidInputError) as caught:
         loosely(INSTANCE, "kl-ucb", 10, 1, start=start)
-    assert str(caught.value).startswith(f"The 'start' parameter of simulate must be {said}")
-    with pytest.raises(cb.InvalidInputError, match=r"^The 'start' parameter of play must be"):
+    assert said in str(caught.value)
+    with pytest.raises(cb.InvalidInputError, match=r"^play: start must be|^Unknown arm"):
         playing(cb.KLUCB(CLUSTERS), drawn_tape(10), start=start)
 
 
 def test_history_and_horizon_have_at_most_1e15_rounds() -> None:
     history = Sums(("a", 10**15 - 100, 0.0))
     assert loosely(INSTANCE, "ucb1", 100, 1, start=history).horizon == 100
-    with pytest.raises(
-        cb.InvalidInputError, match=r"^The 'horizon' parameter of simulate must be at most 100 aft"
-    ):
+    with pytest.raises(cb.InvalidInputError, match=r"^simulate: horizon must be at most 100 aft"):
         loosely(INSTANCE, "ucb1", 101, 1, start=history)
 
 

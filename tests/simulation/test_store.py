@@ -201,7 +201,7 @@ def test_another_plan_is_refused_by_name(store: Path, name: str, changed: dict[s
     if part:
         parquets(store)[3].unlink()
     before = state(store)
-    with pytest.raises(cb.InvalidInputError, match="'store' parameter of simulate must be") as caught:
+    with pytest.raises(cb.InvalidInputError, match="simulate: store must be") as caught:
         simulated(store, **changed)
     assert state(store) == before
     lists = re.findall(r"(?:other|same) ((?:[a-z]+, )*[a-z]+)", str(caught.value))
@@ -214,9 +214,7 @@ def test_another_plan_is_refused_by_name(store: Path, name: str, changed: dict[s
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "holiday.jpg").write_bytes(b"sun")
     before = state(tmp_path)
-    with pytest.raises(
-        cb.InvalidInputError, match=r"'store' parameter of simulate must be an empty or new"
-    ) as caught:
+    with pytest.raises(cb.InvalidInputError, match=r"simulate: store must be a new or empty") as caught:
         simulated(tmp_path)
     assert "holiday.jpg" in str(caught.value)
     assert state(tmp_path) == before
@@ -472,7 +470,7 @@ def test_a_damaged_manifest_is_named(store: Path, content: bytes) -> None:
 def test_runs_without_a_manifest_are_nobodys(store: Path) -> None:
     (store / "_manifest.json").unlink()
     before = state(store)
-    with pytest.raises(cb.InvalidInputError, match=r"'store' parameter") as caught:
+    with pytest.raises(cb.InvalidInputError, match="store must be") as caught:
         simulated(store)
     assert re.search(r"_manifest\.json|policy-0-runs-000000\.parquet", str(caught.value))
     with pytest.raises(cb.UnreadableFileError, match=r"_manifest\.json"):
@@ -483,11 +481,11 @@ def test_runs_without_a_manifest_are_nobodys(store: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"sources": "0" * 16}, "other sources and"),
-        ({"arithmetic": "0" * 16}, "other arithmetic and"),
-        ({"numpy": "1.99.7"}, f"numpy 1.99.7 (now {np.__version__}) and"),
-        ({"python": "3.9", "sources": ""}, f"python 3.9 (now {fingerprint()['python']}), other sources and"),
-        ({"quantum": "1"}, "other quantum and"),
+        ({"sources": "0" * 16}, "other sources:"),
+        ({"arithmetic": "0" * 16}, "other arithmetic:"),
+        ({"numpy": "1.99.7"}, f"numpy 1.99.7 (now {np.__version__}):"),
+        ({"python": "3.9", "sources": ""}, f"python 3.9 (now {fingerprint()['python']}), other sources:"),
+        ({"quantum": "1"}, "other quantum:"),
         ({"numpy": ["x" * 10_000]}, "numpy ['xxx"),
     ],
 )
@@ -499,7 +497,7 @@ def test_runs_that_others_began_may_be_read_but_not_gone_on_with(
     assert np.array_equal(cb.load_result(store).pulls, undisturbed.pulls)
     parquets(store)[0].unlink()
     before = state(store)
-    with pytest.raises(cb.InvalidInputError, match="'store' parameter of simulate must be a new") as caught:
+    with pytest.raises(cb.InvalidInputError, match="simulate: store must be a new") as caught:
         simulated(store)
     assert f"started with {named}" in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -516,7 +514,7 @@ def test_an_edit_of_a_kernel_ends_going_on(store: Path, monkeypatch: pytest.Monk
     try:
         assert len(simulated(store).runs) == 20
         parquets(store)[0].unlink()
-        with pytest.raises(cb.InvalidInputError, match="started with other sources and"):
+        with pytest.raises(cb.InvalidInputError, match="started with other sources:"):
             simulated(store)
     finally:
         fingerprint.cache_clear()
@@ -555,7 +553,7 @@ def test_parts_of_a_store_are_loaded(store: Path, undisturbed: cb.Result) -> Non
 def test_a_store_without_a_whole_run_is_refused(store: Path) -> None:
     for path in store.glob("policy-1-*.parquet"):
         path.unlink()
-    with pytest.raises(cb.InvalidInputError, match=r"^The 'store' parameter of load_result must be"):
+    with pytest.raises(cb.InvalidInputError, match=r"^load_result: store must be"):
         cb.load_result(store)
 
 
@@ -610,7 +608,7 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", fill)
-        with pytest.raises(cb.UnwritableFileError, match=r"must be writable\. Got 'no space left on device'"):
+        with pytest.raises(cb.UnwritableFileError, match=": no space left on device"):
             simulated(folder, workers=2)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("clusterbandits")]
     before = state(folder)
@@ -628,7 +626,7 @@ def test_a_disk_without_room_for_the_manifest(tmp_path: Path, monkeypatch: pytes
     folder = tmp_path / "deep" / "store"
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", fill)
-        with pytest.raises(cb.UnwritableFileError, match=r"_manifest\.json' must be writable"):
+        with pytest.raises(cb.UnwritableFileError, match=r"Cannot write .*_manifest\.json'"):
             simulated(folder)
     assert list(tmp_path.iterdir()) == []
     assert len(simulated(folder).runs) == 20
@@ -643,7 +641,7 @@ def test_files_the_system_cuts_short_are_not_kept(tmp_path: Path, undisturbed: c
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
-        with pytest.raises(cb.UnwritableFileError, match="must be writable"):
+        with pytest.raises(cb.UnwritableFileError, match="Cannot write"):
             simulated(folder)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -799,7 +797,7 @@ def test_files_that_are_always_removed_are_one_sentence(
     folder = tmp_path / "store"
     with monkeypatch.context() as patched:
         removing(10**6, patched)
-        with pytest.raises(cb.UnwritableFileError, match="Got 'no such file or directory' instead"):
+        with pytest.raises(cb.UnwritableFileError, match=": no such file or directory"):
             simulated(folder)
     assert [path.name for path in folder.iterdir()] == ["_manifest.json"]
     assert np.array_equal(simulated(folder).pulls, undisturbed.pulls)
@@ -878,7 +876,7 @@ def test_runs_that_two_files_hold_differently_are_refused(store: Path, tmp_path:
     pq.write_table(of_pulls(table, pulls.ravel()).replace_schema_metadata(table.schema.metadata), path)
     before = state(folder)
     for attempt in (simulated, cb.load_result, lambda folder: fill(folder, 1)):
-        with pytest.raises(cb.UnreadableFileError, match=rf"runs of its plan alone.*{path.name}"):
+        with pytest.raises(cb.UnreadableFileError, match=rf"only runs of one plan.*{path.name}"):
             attempt(folder)
     assert state(folder) == before
 

@@ -153,11 +153,11 @@ def test_a_log_can_be_too_short() -> None:
 
 
 def test_episodes_must_not_be_too_many() -> None:
-    refused(log_of(time=np.zeros(ROWS)), "'rounds'", "a whole number of at least 1", rounds=0)
+    refused(log_of(time=np.zeros(ROWS)), "rounds must be", "a whole number of at least 1", rounds=0)
     rng = np.random.default_rng(7)
     shown = rng.integers(0, 2, 3_000_000)
     log = {"time": np.zeros(shown.size), "arm": ARMS[shown], "reward": shown}
-    refused(pd.DataFrame(log), "'rounds'", "at least", "episodes", rounds=1)
+    refused(pd.DataFrame(log), "rounds must be", "at least", "episodes", rounds=1)
 
 
 def test_arms_can_be_too_many() -> None:
@@ -168,12 +168,12 @@ def test_arms_can_be_too_many() -> None:
 def test_policies_need_what_they_use() -> None:
     bare = without("group")
     for name in ("clus-ucb", "tlp-mean", "tlp-max", "tsc", "ucbc", "hier-ts"):
-        refused(bare, "'groups'", "a column 'group'", name, policies=name)
-    refused(log_of(), "'widths'", "from elsewhere than this log", policies=["kl-ucb", "clus-ucb"])
-    refused(bare, "'widths'", "a column 'group' in the log", widths=0.1)
-    refused(log_of(), "'widths'", widths=[0.1, 0.2, 0.3])
-    refused(log_of(), "'widths'", widths={"red": 0.1})
-    refused(bare, "'arms' parameter of groups", "none for 'd'", groups=[["a", "b"], ["c"]])
+        refused(bare, "groups must be", "a column 'group'", name, policies=name)
+    refused(log_of(), "widths must be", "from elsewhere than this log", policies=["kl-ucb", "clus-ucb"])
+    refused(bare, "widths must be", "a column 'group' in the log", widths=0.1)
+    refused(log_of(), "widths must be", widths=[0.1, 0.2, 0.3])
+    refused(log_of(), "widths must be", widths={"red": 0.1})
+    refused(bare, "groups: arms", "none for 'd'", groups=[["a", "b"], ["c"]])
     refused(bare, "'e', which the log never shows", groups=[["a", "b"], ["c", "d", "e"]])
     declared = cb.Clusters([2, 1], 0.1)
     assert needs_widths(cb.policy("hier-ts:widths=respected", declared))
@@ -183,11 +183,11 @@ def test_policies_need_what_they_use() -> None:
 
 def test_policies_must_fit_the_log() -> None:
     declared = cb.Clusters([["a", "b"], ["c", "d"]], 0.1)
-    refused(log_of(), "'policies'", "at least one", policies=[])
-    refused(log_of(), "'policies'", "policies or their names", policies=[3])
-    refused(log_of(), "'policy'", policies="ucb9")
+    refused(log_of(), "policies must be", "at least one", policies=[])
+    refused(log_of(), "policies must be", "policies or their names", policies=[3])
+    refused(log_of(), "Unknown policy 'ucb9'", policies="ucb9")
     refused(log_of(), "different labels", policies=["kl-ucb", cb.KLUCB(declared)])
-    refused(log_of(), "made for gaussian rewards", policies=cb.KLUCB(declared), family="gaussian")
+    refused(log_of(), "policies for gaussian rewards", policies=cb.KLUCB(declared), family="gaussian")
     refused(log_of(), "policy 'kl-ucb'", "none for", policies=cb.KLUCB(cb.Clusters([4], 0.1)))
     wide = cb.Clusters([["a", "b", "c", "d", "e"]], 0.1)
     refused(log_of(), "policy 'kl-ucb'", "never shows", policies=cb.KLUCB(wide))
@@ -196,12 +196,12 @@ def test_policies_must_fit_the_log() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"rounds": 1.5}, "'rounds'"),
-        ({"seed": -1}, "'seed'"),
-        ({"confidence": 1.0}, "'confidence'"),
-        ({"confidence": 95}, "'confidence'"),
-        ({"family": "cauchy"}, "'family'"),
-        ({"progress": 3}, "'progress'"),
+        ({"rounds": 1.5}, "rounds must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"confidence": 1.0}, "confidence must be"),
+        ({"confidence": 95}, "confidence must be"),
+        ({"family": "cauchy"}, "Unknown family"),
+        ({"progress": 3}, "progress must be"),
     ],
 )
 def test_options_are_checked(options: dict[str, Any], named: str) -> None:

@@ -65,9 +65,9 @@ def test_a_log_of_revenue_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
             "a number from 0 to 1 in its column 'reward', for bernoulli rewards, or be read with other",
         ),
         (["--high", "0.5"], "a number from 0 to 0.5 in its column 'reward', for bounded rewards"),
-        (["--low", "0"], "'high' parameter of the command must be given with --low"),
+        (["--low", "0"], "--high must be given with --low"),
         (["--high", "50", "--family", "poisson"], "must be left out where --low or --high is given"),
-        (["--low", "3", "--high", "1"], "'high' parameter of Bounded must be a number above low"),
+        (["--low", "3", "--high", "1"], "--high must be larger than low"),
     ],
 )
 def test_bounds_that_are_missing_or_wrong(

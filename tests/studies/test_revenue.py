@@ -130,7 +130,7 @@ def test_rounded_squares_make_no_interval_narrower_than_exact_ones() -> None:
 
 def test_families_of_tables() -> None:
     with pytest.raises(
-        cb.InvalidInputError, match=r"'bernoulli' or 'bounded:low=L,high=H' for a table\. Got 'poisson'"
+        cb.InvalidInputError, match=r"'bernoulli' or 'bounded:low=L,high=H' for a table, but got 'poisson'"
     ):
         read_history(ARM | {"reward": [1]}, family="poisson")
     history = read_history(ARM | {"revenue": [1.5]}, family=REVENUE)

@@ -41,7 +41,7 @@ def refusal(text: str, folder: Path = Path()) -> tuple[int, str, str]:
 
 # What is at the top, with and without comments and blank lines before it.
 TOP: list[tuple[str, str, str]] = [
-    ("runz", "3", "one of the keys title, note, horizon, runs"),
+    ("runz", "3", "Unknown key 'runz'. Did you mean 'runs'"),
     ("horizon", "0", "a whole number of at least 1"),
     ("horizon", "1.5", "a whole number of at least 1"),
     ("horizon", "'1e5'", "a whole number of at least 1"),
@@ -72,30 +72,38 @@ TOP: list[tuple[str, str, str]] = [
 def test_keys_at_the_top(key: str, value: str, allowed: str, before: str) -> None:
     line, named, sentence = refusal(f"{POLICIES}{before}{key} = {value}\n{INSTANCE}")
     assert (line, named) == (2 + before.count("\n"), key)
-    assert re.search(rf"^The '{key}' parameter of \w+ must be .*{allowed}.* Got ", sentence)
+    assert re.search(rf"^({key} must be .*{allowed}.*, but got |{allowed})", sentence)
 
 
 # In the first line, where a table of widths is written; its key, and what is allowed.
 WIDTHS: list[tuple[str, str, str]] = [
     ("[3]", "widths[0]", "a table with the keys name, factor, fixed, groups"),
-    ("[{}]", "widths[0]", "exactly one of the keys factor, fixed, groups. Got none"),
-    ("[{ name = 'x' }]", "widths[0]", "exactly one of the keys factor, fixed, groups. Got none"),
+    ("[{}]", "widths[0]", "exactly one of the keys factor, fixed, groups, but got none"),
+    ("[{ name = 'x' }]", "widths[0]", "exactly one of the keys factor, fixed, groups, but got none"),
     ("[{ factor = 1, fixed = 2 }]", "widths[0].fixed", "exactly one of the keys"),
-    ("[{ factr = 1 }]", "widths[0].factr", "one of the keys name, factor, fixed, groups"),
+    ("[{ factr = 1 }]", "widths[0].factr", "Unknown key 'factr'. Did you mean 'factor'?"),
     ("[{ factor = -1 }]", "widths[0].factor", "a number from 0 to inf"),
     ("[{ factor = 'a' }]", "widths[0].factor", "a number from 0 to inf"),
     ("[{ factor = nan }]", "widths[0].factor", "a number from 0 to inf"),
     ("[{ fixed = true }]", "widths[0].fixed", "a number from 0 to inf"),
     ("[{ factor = 1, name = 3 }]", "widths[0].name", "text of at least one letter"),
-    ("[{ factor = 1 }, { factor = 1.0 }]", "widths[1]", "a different one for all widths. Got 'spans' twice"),
-    ("[{ factor = 1 }, { fixed = 1, name = 'spans' }]", "widths[1].name", "Got 'spans' twice"),
+    (
+        "[{ factor = 1 }, { factor = 1.0 }]",
+        "widths[1]",
+        "a different one for all widths, but got 'spans' twice",
+    ),
+    ("[{ factor = 1 }, { fixed = 1, name = 'spans' }]", "widths[1].name", "got 'spans' twice"),
     ("[{ groups = 0.1 }]", "widths[0].groups", "a list of widths, or a table by group"),
-    ("[{ groups = [0.1] }]", "widths[0].groups", "one for each of the 2 clusters. Got 1 widths"),
-    ("[{ groups = [1, 2, 3] }]", "widths[0].groups", "one for each of the 2 clusters. Got 3 widths"),
-    ("[{ groups = { red = 1 } }]", "widths[0].groups", "one width for each of 0, 1. Got widths for ['red']"),
+    ("[{ groups = [0.1] }]", "widths[0].groups", "one for each of the 2 clusters, but got 1 widths"),
+    ("[{ groups = [1, 2, 3] }]", "widths[0].groups", "one for each of the 2 clusters, but got 3 widths"),
+    (
+        "[{ groups = { red = 1 } }]",
+        "widths[0].groups",
+        "one width for each of 0, 1, but got widths for ['red']",
+    ),
     ("[{ groups = [0.1, -1] }]", "widths[0].groups", "numbers from 0 to infinity"),
     ("[{ groups = ['a', 'b'] }]", "widths[0].groups", "numbers from 0 to infinity"),
-    ("[{ factor = 1 }, { groups = [0.1] }]", "widths[1].groups", "Got 1 widths"),
+    ("[{ factor = 1 }, { groups = [0.1] }]", "widths[1].groups", "got 1 widths"),
 ]
 
 
@@ -117,19 +125,27 @@ PLAYERS: list[tuple[str, str, str]] = [
     ("['ucb9']", "policies[0]", ALL),
     ("['']", "policies[0]", ALL),
     ("['kl-ucb:b=1']", "policies[0]", "'kl-ucb' followed by a and refresh"),
-    ("['clus-ucb:a=x']", "policies[0]", "a number from 0 to 1e+06. Got 'x'"),
-    ("[{ a = 2 }]", "policies[0].policy", "the name of a policy, as in policy = 'kl-ucb'. Got nothing"),
-    ("[{ policy = 3 }]", "policies[0].policy", "the name of a policy, as in policy = 'kl-ucb'. Got 3"),
+    ("['clus-ucb:a=x']", "policies[0]", "a number from 0 to 1e+06, but got 'x'"),
+    ("[{ a = 2 }]", "policies[0].policy", "the name of a policy, as in policy = 'kl-ucb', but got nothing"),
+    ("[{ policy = 3 }]", "policies[0].policy", "the name of a policy, as in policy = 'kl-ucb', but got 3"),
     ("[{ policy = 'x' }]", "policies[0].policy", ALL),
     ("[{ policy = 'clus-ucb', b = 1 }]", "policies[0].b", "policy, label, a, refresh, leader, hedge"),
-    ("[{ policy = 'clus-ucb', family = 'poisson' }]", "policies[0].family", "one of the keys policy, label"),
+    (
+        "[{ policy = 'clus-ucb', family = 'poisson' }]",
+        "policies[0].family",
+        "Unknown key 'family' of policy clus-ucb",
+    ),
     ("[{ policy = 'clus-ucb', a = -1 }]", "policies[0].a", "a number from 0 to 1e+06"),
     ("[{ policy = 'clus-ucb', refresh = 1.5 }]", "policies[0].refresh", "a whole number of at least 1"),
     ("[{ policy = 'clus-ucb', label = '' }]", "policies[0].label", "text of at least one letter"),
     ("[{ policy = 'clus-ucb', label = 3 }]", "policies[0].label", "text of at least one letter"),
-    ("['kl-ucb', 'kl-ucb']", "policies[1]", "different one for every policy. Got 'kl-ucb' twice"),
-    ("['kl-ucb', { policy = 'moss', label = 'kl-ucb' }]", "policies[1].label", "Got 'kl-ucb' twice"),
-    ("[{ policy = 'ckl-ucb', distances = [[0, 1], [1, 0]] }]", "policies[0].distances", "3 by 3. Got 2 by 2"),
+    ("['kl-ucb', 'kl-ucb']", "policies[1]", "different one for every policy, but got 'kl-ucb' twice"),
+    ("['kl-ucb', { policy = 'moss', label = 'kl-ucb' }]", "policies[1].label", "got 'kl-ucb' twice"),
+    (
+        "[{ policy = 'ckl-ucb', distances = [[0, 1], [1, 0]] }]",
+        "policies[0].distances",
+        "3 by 3, but got 2 by 2",
+    ),
 ]
 
 
@@ -153,12 +169,12 @@ PROBLEMS: list[tuple[str, int, str, str]] = [
     ("instances = 3\n", 2, "instances", "as in [[instances]] means ="),
     ("instances = []\n", 2, "instances", "a list of at least one table"),
     ("[instances]\nmeans = [[0.5]]\n", 2, "instances", "a list of at least one table"),
-    ("[[instances]]\n", 2, "instances[0]", "exactly one of the keys means, table, random. Got none"),
+    ("[[instances]]\n", 2, "instances[0]", "exactly one of the keys means, table, random, but got none"),
     (
         "[[instances]]\nmeans = [[0.5]]\ntable = 'admissions'\n",
         4,
         "instances[0].table",
-        "Got means and table",
+        "got means and table",
     ),
     ("[[instances]]\nmean = [[0.5]]\n", 3, "instances[0].mean", "name, means, table, random, family, widths"),
     ("[[instances]]\nmeans = 0.5\n", 3, "instances[0].means", "lists of means, one for each group"),
@@ -199,8 +215,8 @@ def test_instances(text: str, line: int, key: str, allowed: str) -> None:
 
 
 DRAWING: list[tuple[str, int, str, str]] = [
-    ("", 3, "groups", "a whole number of at least 1, or two, the smaller first. Got nothing"),
-    (BOTH, 3, "span", "a number of at least 0, or two, the smaller first. Got nothing"),
+    ("", 3, "groups", "a whole number of at least 1, or two, the smaller first, but got nothing"),
+    (BOTH, 3, "span", "a number of at least 0, or two, the smaller first, but got nothing"),
     (f"{BOTH}span = 0.1\nsed = 1\n", 7, "sed", "count, layout, groups, arms, span, within, seed"),
     (f"{BOTH}span = 0.1\ncount = 0\n", 7, "count", "a whole number of at least 1"),
     (f"{BOTH}span = 0.1\ncount = 100_001\n", 7, "count", "a whole number of at most 100000"),
@@ -230,10 +246,10 @@ def test_drawn_instances(text: str, line: int, key: str, allowed: str) -> None:
 
 def test_missing_keys_are_said_to_be_missing() -> None:
     assert refusal("")[:2] == (1, "instances")
-    assert refusal("# nothing\nruns = 3\n")[2].endswith("Got nothing instead.")
+    assert refusal("# nothing\nruns = 3\n")[2].endswith(", but got nothing.")
     line, key, sentence = refusal(INSTANCE)
     assert (line, key) == (1, "policies")
-    assert sentence.endswith("Got nothing instead.")
+    assert sentence.endswith(", but got nothing.")
 
 
 def test_counts_without_a_ceiling_limit_the_horizon() -> None:
@@ -250,7 +266,7 @@ TABLES: dict[str, tuple[bytes | None, str]] = {
     "columns.csv": (b"arm,trials,successes\na,3,2\n", "there must be a column 'group'"),
     "empty.csv": (b"", "The file is empty"),
     "latin.csv": ("arm,group,trials,successes\nРеклама,x,3,1\n".encode("cp1251"), "must be in UTF-8"),
-    "untried.csv": (b"arm,group,trials,successes\na,x,0,0\n", "at least 1 of every arm. Got none of 'a'"),
+    "untried.csv": (b"arm,group,trials,successes\na,x,0,0\n", "at least 1 of every arm, but got none of 'a'"),
     "words.csv": (b"arm,group,trials,successes\na,x,many,1\n", "trials"),
 }
 
@@ -299,21 +315,21 @@ def test_a_folder_is_no_table(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_toml(text: str, said: str) -> None:
-    with pytest.raises(UnreadableFileError, match=r"^The study 's\.toml' must be TOML\. Got .*\.$") as caught:
+    with pytest.raises(UnreadableFileError, match=r"^The study 's\.toml' is not valid TOML: .*\.$") as caught:
         parse_study(text, "s.toml")
     assert said in str(caught.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableFileError, match=r"must be readable\. Got 'no such file or directory'"):
+    with pytest.raises(UnreadableFileError, match=r"cannot be read: no such file or directory"):
         read_study(tmp_path / "missing.toml")
-    with pytest.raises(UnreadableFileError, match=r"must be readable\. Got 'is a directory'"):
+    with pytest.raises(UnreadableFileError, match=r"cannot be read: is a directory"):
         read_study(tmp_path)
-    with pytest.raises(UnreadableFileError, match=r"must be readable\. Got 'no such path'"):
+    with pytest.raises(UnreadableFileError, match=r"cannot be read: no such path"):
         read_study("a\0b")
     file = tmp_path / "s.toml"
     file.write_bytes(POLICIES.encode("utf-16"))
-    with pytest.raises(UnreadableFileError, match=r"must be text in UTF-8\. Got other bytes instead"):
+    with pytest.raises(UnreadableFileError, match=r"is not text in UTF-8"):
         read_study(file)
 
 

@@ -61,10 +61,7 @@ def test_a_table_can_be_played() -> None:
 
 @pytest.mark.parametrize("name", ["flights", "", 3, None, ["admissions"]])
 def test_unknown_names_are_refused(name: Any) -> None:
-    message = (
-        "The 'name' parameter of table_history must be one of flights-by-origin, flights-by-destination, "
-        f"admissions. Got {name!r} instead."
-    )
     with pytest.raises(InvalidInputError) as error:
         table_instance(name)
-    assert str(error.value) == message
+    assert str(error.value).startswith(f"Unknown table {name!r}. ")
+    assert "flights-by-origin" in str(error.value)

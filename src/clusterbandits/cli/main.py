@@ -16,36 +16,39 @@ from clusterbandits.cli.advise import advise
 from clusterbandits.cli.common import OutputError, writing
 from clusterbandits.cli.lookup import bound, policies
 from clusterbandits.cli.paper import paper
+from clusterbandits.cli.refusals import Command, Group, usage_sentence
 from clusterbandits.cli.replay import replay
 from clusterbandits.cli.run import example, run as run_study
 from clusterbandits.cli.serve import keys_app, serve_app
 from clusterbandits.cli.simulate import simulate
 from clusterbandits.cli.warmup import warmup
-from clusterbandits.errors import LONGEST_MESSAGE, ClusterBanditsError
+from clusterbandits.errors import ClusterBanditsError
 from clusterbandits.extras import extras_explained
-from clusterbandits.wording import escaped, is_text, shortened, without_middle
+from clusterbandits.wording import escaped, is_text, shortened
 
 # Typer has a copy of Click inside or uses Click itself, depending on its version: both have this base.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 _SHOWN = 60
 
 app = typer.Typer(
-    help="Bandits whose options come in groups.",
+    help="Bandits whose arms come in groups: bounds on regret, exact simulation, advice and decisions.",
+    cls=Group,
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-# Unknown options pass, so that means may begin with a minus; a mistyped option is one argument too many.
-app.command(context_settings={"ignore_unknown_options": True})(bound)
-app.command(context_settings={"ignore_unknown_options": True})(simulate)
-app.command("run")(run_study)
-app.command()(example)
-app.command()(advise)
-app.command()(paper)
-app.command()(policies)
-app.command()(replay)
-app.command()(warmup)
+# Means may begin with a minus; a mistyped option is then one argument too many.
+_MEANS: dict[str, Any] = {"ignore_unknown_options": True}
+app.command(cls=Command, context_settings=_MEANS)(bound)
+app.command(cls=Command, context_settings=_MEANS)(simulate)
+app.command("run", cls=Command)(run_study)
+app.command(cls=Command)(example)
+app.command(cls=Command)(advise)
+app.command(cls=Command)(paper)
+app.command(cls=Command)(policies)
+app.command(cls=Command)(replay)
+app.command(cls=Command)(warmup)
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")
 
@@ -73,7 +76,7 @@ def _options(
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """Run the command line; what the package refuses becomes one sentence and exit code 2."""
+    """Run the command line; errors become one sentence on stderr and exit code 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -86,33 +89,35 @@ def run(arguments: list[str] | None = None) -> None:
     except OSError as error:
         reason = (error.strerror or "an error").lower()
         if error.filename is not None:
-            _stop(f"The path '{_quoted(error.filename)}' must be usable. Got '{reason}' instead.")
+            _stop(f"The path '{_quoted(error.filename)}' cannot be used: {reason}.")
         if not isinstance(error, OutputError | BrokenPipeError):
-            _stop(f"The operating system stopped the command with '{reason}'.")
+            _stop(f"The operating system stopped the command: {reason}.")
         _discard_output()
         if error.errno == errno.EPIPE:
             sys.exit(1)
-        _stop(f"The output must be writable. Got '{reason}' instead.")
+        _stop(f"The output cannot be written: {reason}.")
     sys.exit(code)
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command and return its exit code; whatever stops it becomes one sentence."""
+    """Run a command and return its exit code; errors become one sentence."""
     for given in arguments:
         if not is_text(given):
-            _stop(f"Arguments must be text in UTF-8. Got '{_quoted(given)}' instead.")
+            _stop(f"Arguments must be text in UTF-8, but got '{_quoted(given)}'.")
     try:
         with extras_explained():
             ended = app(arguments, standalone_mode=False)
     except ClusterBanditsError as error:
         _stop(str(error))
     except _UsageError as error:
-        _stop(_usage(error))
+        _stop(usage_sentence(error, arguments))
     except (typer.Abort, KeyboardInterrupt):
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
     except MemoryError:
-        _stop("The command needs more memory than there is. Use fewer arms, runs, policies or checkpoints.")
+        _stop(
+            "The command needs more memory than is available. Use fewer arms, runs, policies or checkpoints."
+        )
     except RecursionError:
         _stop("The input is nested too deeply.")
     return ended if isinstance(ended, int) else 0
@@ -122,18 +127,11 @@ def _quoted(given: object) -> str:
     return shortened(escaped(str(given)), _SHOWN)
 
 
-def _usage(error: Any) -> str:
-    """Return what is wrong with the arguments, and where help is."""
-    sentence = without_middle(escaped(error.format_message()), LONGEST_MESSAGE - 2 * _SHOWN)
-    where = "" if error.ctx is None else f" Help: {error.ctx.command_path} --help"
-    return f"{sentence}{'' if sentence.endswith(('.', '?')) else '.'}{where}"
-
-
 def _stop(sentence: str) -> NoReturn:
     print(f"Error: {sentence}", file=sys.stderr)
     sys.exit(2)
 
 
 def _discard_output() -> None:
-    """Give what is left unwritten somewhere to go, so that the interpreter does not fail over it again."""
+    """Discard unwritten output, so that the interpreter does not fail again when it flushes."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

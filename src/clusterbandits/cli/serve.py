@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clusterbandits.cli.common import Json, show
+from clusterbandits.cli.refusals import Command, Group
 from clusterbandits.extras import require_extra
 
 if TYPE_CHECKING:
@@ -29,9 +30,12 @@ OwnData = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Fol
 _FOLDER = Path("clusterbandits-data")
 
 serve_app = typer.Typer(
-    help="Serve decisions over HTTP, with a live page.", invoke_without_command=True, no_args_is_help=False
+    help="Serve decisions over HTTP, with a live page.",
+    cls=Group,
+    invoke_without_command=True,
+    no_args_is_help=False,
 )
-keys_app = typer.Typer(help="API keys of the service.", no_args_is_help=True)
+keys_app = typer.Typer(help="Manage API keys of the service.", cls=Group, no_args_is_help=True)
 
 
 @serve_app.callback()
@@ -75,7 +79,7 @@ def serve(
     run(settings)
 
 
-@serve_app.command()
+@serve_app.command(cls=Command)
 def check(
     context: typer.Context, data: OwnData = None, database: DatabaseUrl = None, json: Json = False
 ) -> None:
@@ -86,7 +90,7 @@ def check(
     _report(run(_database(context, data, database)), as_json=json)
 
 
-@serve_app.command()
+@serve_app.command(cls=Command)
 def upgrade(context: typer.Context, data: OwnData = None, database: DatabaseUrl = None) -> None:
     """Bring the schema of the database to the version of this release."""
     require_extra("serve")
@@ -98,7 +102,7 @@ def upgrade(context: typer.Context, data: OwnData = None, database: DatabaseUrl 
     show(f"The schema is at version {newest_version()} (before: {before or 'none'}).")
 
 
-@serve_app.command()
+@serve_app.command(cls=Command)
 def rebuild(
     context: typer.Context, data: OwnData = None, database: DatabaseUrl = None, json: Json = False
 ) -> None:
@@ -109,7 +113,7 @@ def rebuild(
     _report(run(_database(context, data, database), lambda sentence: show(sentence, err=True)), as_json=json)
 
 
-@serve_app.command()
+@serve_app.command(cls=Command)
 def export(
     context: typer.Context,
     experiment: Annotated[str, typer.Argument(help="Name of the experiment.")],
@@ -138,7 +142,7 @@ def export(
         show(sentence)
 
 
-@serve_app.command()
+@serve_app.command(cls=Command)
 def demo(
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
     rate: Annotated[float, typer.Option(help="Simulated visitors per second.", min=0.1, max=1000)] = 40.0,
@@ -154,7 +158,7 @@ def demo(
     demonstrate(port, rate, say)
 
 
-@keys_app.command("add")
+@keys_app.command("add", cls=Command)
 def add(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     role: Annotated[list[str], typer.Option(help="decide, reward, read or admin; can be repeated.")],
@@ -172,7 +176,7 @@ def add(
         show(add_key(connection, name, role, experiment))
 
 
-@keys_app.command("list")
+@keys_app.command("list", cls=Command)
 def list_all(data: Data = _FOLDER, database: DatabaseUrl = None, json: Json = False) -> None:
     """List keys, without their secrets."""
     require_extra("serve")
@@ -197,7 +201,7 @@ def list_all(data: Data = _FOLDER, database: DatabaseUrl = None, json: Json = Fa
     show(json_module.dumps(rows, indent=2) if json else keys_table(found).text())
 
 
-@keys_app.command("revoke")
+@keys_app.command("revoke", cls=Command)
 def revoke(
     identity: Annotated[str, typer.Argument(metavar="ID", help="As 'keys list' shows it.")],
     data: Data = _FOLDER,

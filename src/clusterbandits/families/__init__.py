@@ -15,7 +15,7 @@ from clusterbandits.families.gaussian import Gaussian
 from clusterbandits.families.law import KINDS
 from clusterbandits.families.negative_binomial import NegativeBinomial
 from clusterbandits.families.poisson import Poisson
-from clusterbandits.validate import choice, invalid
+from clusterbandits.validate import invalid, known_name, unknown
 
 __all__ = [
     "FAMILIES",
@@ -60,14 +60,15 @@ def as_family(spec: Family | str, owner: str = "as_family") -> Family:
     if isinstance(spec, Family):
         return spec
     name, colon, settings = spec.partition(":") if isinstance(spec, str) else (spec, "", "")
-    kind = FAMILIES[choice("family", owner, name, FAMILIES)]
+    kind = FAMILIES[known_name("family", owner, name, FAMILIES)]
     allowed = [field.name for field in dataclasses.fields(kind)]
     values: dict[str, float] = {}
     for setting in settings.split(",") if colon else []:
         key, _, text = (part.strip() for part in setting.partition("="))
-        if key not in allowed or key in values:
-            known = f"followed by {' and '.join(allowed)} once" if allowed else "without parameters"
-            raise invalid("family", owner, f"'{name}' {known}", spec)
+        if key not in allowed:
+            raise unknown("parameter", key, allowed, f"of family {name}", parameter="family", owner=owner)
+        if key in values:
+            raise invalid("family", owner, f"'{name}' with {key} given once", spec)
         try:
             values[key] = float(text)
         except ValueError:

@@ -81,8 +81,8 @@ class Bounded(Family):
             between(name, "Bounded", getattr(self, name), -_LARGEST, _LARGEST) for name in ("low", "high")
         )
         if not high - low > _NARROWEST * max(abs(low), abs(high)):
-            allowed = "a number above low, by more than a millionth of either in size"
-            raise invalid("high", "Bounded", allowed, Described(f"{high!r}, with low={low!r},"))
+            allowed = "larger than low, by more than a millionth of either"
+            raise invalid("high", "Bounded", allowed, Described(f"high={high!r} and low={low!r}"))
         traits = {"low": low, "high": high, "lowest": low, "highest": high}
         for name, value in (traits | {"support": f"a number {self._words(low, high)}"}).items():
             object.__setattr__(self, name, value)

@@ -11,7 +11,7 @@ from clusterbandits.fingerprint import differing, fingerprint
 from clusterbandits.limits import LARGEST_SEED, MOST_RUNS
 from clusterbandits.paper.figures import NUMBERS, figure_numbers
 from clusterbandits.serial import number_text, to_json
-from clusterbandits.validate import between, invalid, whole
+from clusterbandits.validate import between, invalid, shown, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,13 +109,14 @@ def claim_folder(folder: Path, settings: PaperSettings) -> Mapping[str, object]:
     if not names:
         return fingerprint()
     if MANIFEST not in names:
-        allowed = f"an empty or new folder, or one of a report, not one with '{names[0]}'"
-        raise invalid("out", "paper", allowed, str(folder))
+        allowed = "a new or empty folder, or the folder of a report"
+        raise invalid("out", "paper", allowed, str(folder), f"It has other files, such as {shown(names[0])}.")
     known = _read(folder / MANIFEST)
     different = differing(wanted, {name: known.get(name) for name in wanted})
     if different:
-        allowed = f"an empty or new folder, or one of a report with the same {', '.join(different)}"
-        raise invalid("out", "paper", allowed, str(folder))
+        allowed = "a new or empty folder, or the folder of a report with the same settings"
+        hint = f"Its report has other {', '.join(different)}."
+        raise invalid("out", "paper", allowed, str(folder), hint)
     begun: Mapping[str, object] = known["fingerprint"]
     return begun
 
@@ -130,4 +131,4 @@ def _read(path: Path) -> dict[str, Any]:
             data |= {"format": _FORMAT, "fingerprint": {}}
         if data.get("format") == _FORMAT and isinstance(data.get("fingerprint"), dict):
             return data
-    raise invalid("out", "paper", f"a folder whose '{MANIFEST}' is that of a report", str(path.parent))
+    raise invalid("out", "paper", f"a folder with a valid '{MANIFEST}'", str(path.parent))

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from clusterbandits.policies.protocol import Kernels, State
 
 _FIELDS = ["cluster", "round", "width", "evidence", "needed"]
+#: What the policy does after an alarm, and what users can do, by the setting ``alarm``.
+_RESPONSES = {
+    "warn": "The policy still uses this width: declare a larger one, or set alarm='widen' to ignore it.",
+    "widen": "The policy now ignores this width.",
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,8 @@ class WidthAlarm:
 
     def __str__(self) -> str:
         return (
-            f"Cluster {self.cluster!r} spreads wider than its width {self.width:g}: "
-            f"evidence {self.evidence:.3g}, {self.needed:.3g} needed, by round {self.round}."
+            f"The arms of cluster {self.cluster!r} differ by more than its declared width {self.width:g} "
+            f"(round {self.round}: evidence {self.evidence:.3g}, threshold {self.needed:.3g})."
         )
 
 
@@ -89,8 +94,8 @@ class Watchful:
         """Check the widths; return one message per new alarm."""
         known = {one.cluster for one in self.alarms()}
         self._look = int(self._kernels.watch(self._live, self._next_round))
-        done = " The width is now ignored." if self.settings["alarm"] == "widen" else ""
-        return [f"{one}{done}" for one in self.alarms() if one.cluster not in known]
+        response = _RESPONSES[self.settings["alarm"]]
+        return [f"{one} {response}" for one in self.alarms() if one.cluster not in known]
 
     def _watch_earlier(self) -> None:
         """Move the next check and the rounds of alarms as if the cancelled rounds had not been asked for."""
@@ -140,7 +145,7 @@ class Watchful:
             )
         needed, evidence = (as_float(restore_number(one[key])) for key in ("needed", "evidence"))
         if not 0.0 <= needed * CLOSE <= evidence or needed == math.inf:
-            raise invalid("evidence", owner, f"at least the {needed:g} needed", one["evidence"])
+            raise invalid("evidence", owner, f"at least the threshold {needed:g}", one["evidence"])
 
     def _restore_watched(self, data: dict[str, Any]) -> None:
         """Restore the alarms that ``_watched`` returned, except those of clusters that no longer exist."""

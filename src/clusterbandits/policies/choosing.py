@@ -11,7 +11,7 @@ from clusterbandits.policies.arms import NOBODY
 from clusterbandits.policies.protocol import entry_of
 from clusterbandits.policies.saved import Saved
 from clusterbandits.policies.views import Known, View, copied
-from clusterbandits.validate import Described, invalid, is_list, one_of
+from clusterbandits.validate import Described, invalid, is_list, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -202,11 +202,11 @@ class Choosing(Watchful):
             try:
                 open_arms[self._numbers[label]] = True
             except (KeyError, TypeError):
-                allowed = f"made of arms of the policy, {one_of(self.clusters.arms)}"
-                raise invalid("available", owner, allowed, label) from None
+                arms = self.clusters.arms
+                raise unknown("arm", label, arms, parameter="available", owner=owner) from None
         open_arms &= ~self._retired
         if not open_arms.any():
-            given = Described("retired arms alone" if available else "no arm")
+            given = Described("only retired arms" if available else "no arm")
             raise invalid("available", owner, "a list with at least one arm that is not retired", given)
         if open_arms.all():
             return None

@@ -96,8 +96,8 @@ class CKLUCB(IndexPolicy):
         """Add a new arm; refused if distances were given, since those of the new arm are unknown."""
         with self._lock:
             if self.settings["distances"] is not None:
-                given = Described("a table without the arm")
-                raise invalid("distances", "CKLUCB.add_arm", "those of widths", given)
+                given = Described("a table without the new arm")
+                raise invalid("distances", "CKLUCB.add_arm", "left out where arms are added", given)
             super().add_arm(arm, cluster)
 
     def remove_arm(self, arm: Label) -> None:

@@ -170,7 +170,7 @@ class GroupPolicy(Policy):
     def _check(self) -> None:
         pulls, total = self._beyond_flat()
         if not pulls * self.family.low <= total <= pulls * self.family.high:
-            allowed = "worth more pulls: draws within widths need at least what a flat prior is worth"
+            allowed = "worth more pulls: at least as many as a flat prior"
             raise invalid("prior", type(self).__name__, allowed, self.settings["prior"])
 
     def _beyond_flat(self) -> tuple[float, float]:

@@ -60,5 +60,7 @@ class KLUCBPlusPlus(ScorePolicy):
     def ask(self, k: int | None = None, *, available: Iterable[Label] | None = None) -> Any:
         """Return the arm to pull next, or a list of arms; refused if the horizon is not known."""
         if self.settings["horizon"] is None:
-            raise invalid("horizon", "KLUCBPlusPlus", "the number of rounds there will be, to be asked", None)
+            raise invalid(
+                "horizon", "KLUCBPlusPlus", "set to the number of rounds before ask is called", None
+            )
         return super().ask(k, available=available)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterbandits.policies.merging import Merging
-from clusterbandits.validate import invalid, one_of
+from clusterbandits.validate import invalid, unknown
 
 if TYPE_CHECKING:
     from clusterbandits.partition import Label
@@ -79,11 +79,11 @@ class Lineup(Merging):
         others = self._retired.copy()
         others[number] = True
         if others.all():
-            allowed = "one of several arms that are not retired, so that one is left"
+            allowed = "one of at least two arms that are not retired"
             raise invalid("arm", owner, allowed, self.clusters.arms[number])
 
     def _number(self, arm: Label, owner: str) -> int:
         try:
             return self._numbers[arm]
         except (KeyError, TypeError):
-            raise invalid("arm", owner, one_of(self.clusters.arms), arm) from None
+            raise unknown("arm", arm, self.clusters.arms, owner=owner) from None

@@ -66,7 +66,7 @@ class Merging(Observed):
             theirs = self._same_arms("other", snapshot, owner)
             if self._next_round > 1:
                 given = Described(f"one after {self._next_round - 1} rounds")
-                raise invalid("policy", owner, "one before its first round", given)
+                raise invalid("policy", owner, "a policy before its first round", given)
             self._check_learns(owner)
             if theirs["retired"]:
                 self._check_limits(owner)
@@ -136,7 +136,7 @@ class Merging(Observed):
         """Refuse a policy that depends on the order of rewards."""
         if self._in_order:
             given = Described("one that learns from every reward in turn")
-            raise invalid("policy", owner, "one that learns from sums of rewards", given)
+            raise invalid("policy", owner, "a policy that learns from sums of rewards", given)
 
     def _merged(
         self, mine: dict[str, Any], theirs: dict[str, Any], before: dict[str, Any] | None, owner: str
@@ -161,7 +161,9 @@ class Merging(Observed):
         observed["rounds"] = int(observed["pulls"].sum() + observed["awaited"].sum()) + max(gone, 0)
         if observed["rounds"] > MOST_ROUNDS:
             given = Described(f"{observed['rounds']:g} rounds together")
-            raise invalid("other", owner, f"small enough for {MOST_ROUNDS:g} rounds in all", given)
+            raise invalid(
+                "other", owner, f"a policy such that both have at most {MOST_ROUNDS:g} rounds together", given
+            )
         return observed
 
     def _apply(self, observed: dict[str, Any]) -> None:
@@ -189,8 +191,8 @@ class Merging(Observed):
     def _check_sums(self, owner: str) -> None:
         """Refuse a policy that needs each reward separately."""
         if self._each:
-            given = Described("one that needs every reward on its own")
-            raise invalid("policy", owner, "one that learns from sums of rewards", given)
+            given = Described("one that needs each reward individually")
+            raise invalid("policy", owner, "a policy that learns from sums of rewards", given)
 
     def _cut_off(self, total: float, pulls: int, size: float) -> float | None:
         """Return the nearest possible total within the rounding error of numbers of this size, or None."""

@@ -89,7 +89,7 @@ class Observed(Choosing):
         if not pulls and as_float(total) != 0.0:
             raise invalid("totals", owner, "0 for an arm that was never pulled", total)
         if not is_number(total):
-            raise invalid("totals", owner, "made of numbers", total)
+            raise invalid("totals", owner, "numbers", total)
         return self.family.read_total(total, pulls, owner) if pulls else 0.0
 
     def _check_retired(self, labels: object, owner: str) -> None:
@@ -98,7 +98,7 @@ class Observed(Choosing):
         if listed is None or any(type(one) not in {str, int} or one not in self._numbers for one in listed):
             raise invalid("retired", owner, "a list of arms of the policy", labels)
         if len(set(listed)) < len(listed) or len(listed) >= len(self._numbers):
-            raise invalid("retired", owner, "different arms, and fewer than all", labels)
+            raise invalid("retired", owner, "different arms, and not all of them", labels)
         if listed:
             self._check_limits(owner)
 

@@ -179,7 +179,9 @@ class Online(Lineup):
 
     def _refuse_rounds(self, count: int) -> NoReturn:
         left = MOST_ROUNDS - self._next_round + 1
-        raise invalid("k", f"{type(self).__name__}.ask", f"at most {left}, {MOST_ROUNDS:g} in all", count)
+        raise invalid(
+            "k", f"{type(self).__name__}.ask", f"at most {left}, for a total of {MOST_ROUNDS:g} rounds", count
+        )
 
     def _expect(self, number: int, pulls: int) -> None:
         self._awaited[number] += pulls
@@ -211,7 +213,9 @@ class Online(Lineup):
         with self._lock:
             number = self._number(arm, owner)
             if self._next_round + many > MOST_ROUNDS + 1:
-                raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
+                raise invalid(
+                    "pulls", owner, f"small enough for a total of at most {MOST_ROUNDS:g} rounds", pulls
+                )
             self._expect(number, many)
 
     def tell(self, arm: Label, reward: float, pulls: int = 1) -> None:
@@ -243,12 +247,14 @@ class Online(Lineup):
         with self._lock:
             number = self._number(arm, owner)
             if many > 1 and self._each:
-                raise invalid("pulls", owner, "1, since this policy needs every reward on its own", pulls)
+                raise invalid("pulls", owner, "1, since this policy needs each reward individually", pulls)
             waiting = int(self._awaited[number])
             expected = many if many < waiting else waiting
             following = self._next_round + many - expected
             if following > MOST_ROUNDS + 1:
-                raise invalid("pulls", owner, f"at most {MOST_ROUNDS:g} in all", pulls)
+                raise invalid(
+                    "pulls", owner, f"small enough for a total of at most {MOST_ROUNDS:g} rounds", pulls
+                )
             self._kernels.update(self._live, number, many, total)
             if learns:
                 self._kernels.learn(self._live, number)
@@ -298,7 +304,9 @@ class Online(Lineup):
                 raise invalid("arm", owner, "an arm with at least one reward", arm)
             changed = self._cut_off(total + by, pulls, abs(total) + abs(by))
             if changed is None:
-                allowed = f"such that the total of {pulls} rewards is possible, each {self.family.support}"
+                allowed = (
+                    f"such that the total remains possible for {pulls} rewards, each {self.family.support}"
+                )
                 raise invalid("change", owner, allowed, change)
             self._live.totals[number] = changed
             self._kernels.update(self._live, number, 0, 0.0)
@@ -315,7 +323,12 @@ class Online(Lineup):
             number = self._number(arm, owner)
             waiting = int(self._awaited[number])
             if many > waiting:
-                raise invalid("pulls", owner, f"at most the {waiting} awaited of arm {shown(arm)}", pulls)
+                raise invalid(
+                    "pulls",
+                    owner,
+                    f"at most {waiting}, the number of outstanding rewards of arm {shown(arm)}",
+                    pulls,
+                )
             self._expect(number, -many)
             chosen_on = self._live if self._chosen_on is None else self._chosen_on.state
             self.saved.forget(chosen_on, self._next_round)

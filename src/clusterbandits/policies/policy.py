@@ -26,7 +26,7 @@ from clusterbandits.policies.protocol import KERNELS, one_round
 from clusterbandits.policies.settings import check_prior, documented, read_settings, refuse_setting, signature
 from clusterbandits.policies.width_alarm import fresh_alarm
 from clusterbandits.serial import read_json, to_json
-from clusterbandits.validate import Described, check_keys, choice, invalid, whole
+from clusterbandits.validate import Described, check_keys, invalid, known_name, whole
 from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Policy(Online):
     def __init_subclass__(cls) -> None:
         known = Policy.kinds.get(cls.name) if "name" in vars(cls) else None
         if known is not None and is_own(known) and not is_own(cls):
-            raise invalid("name", cls.__name__, "a name that no policy of the package has", cls.name)
+            raise invalid("name", cls.__name__, "a name that no built-in policy has", cls.name)
         if not is_own(cls):
             cls._source = source_key(cls)
         if "name" in vars(cls):
@@ -139,14 +139,16 @@ class Policy(Online):
     ) -> None:
         owner = type(self).__name__
         if not isinstance(clusters, Clusters):
-            raise invalid("clusters", owner, "a Clusters", clusters)
+            raise invalid("clusters", owner, "a Clusters object", clusters)
         if label is not None and not (is_text(label) and label.strip()):
-            raise invalid("label", owner, "a name of at least one letter", label)
+            raise invalid("label", owner, "text with at least one visible character", label)
         check_arms("clusters", owner, len(clusters.arms), self.most_arms)
         self.clusters = clusters
         self.family = as_family(family, owner)
         if self.needs_posterior and not self.family.has_posterior:
-            raise invalid("family", owner, "a family with a posterior to draw means from", self.family.spec)
+            raise invalid(
+                "family", owner, "a family with a posterior distribution of means", self.family.spec
+            )
         self.settings = read_settings(self.name, self.defaults, settings, owner)
         if self.settings.get("prior") is not None:
             check_prior(self.family, self.settings["prior"], owner)
@@ -184,7 +186,7 @@ class Policy(Online):
         ({'a': 40, 'b': 50}, 90, 'b')
         """
         if not isinstance(history, Past):
-            allowed = "a history, as read_history returns it"
+            allowed = "a history returned by read_history"
             raise invalid("history", f"{cls.__name__}.from_history", allowed, history)
         policy = cls.make(history.clusters(widths), settings, family=history.family, label=label)
         policy._tell_past(history.observed())
@@ -218,7 +220,7 @@ class Policy(Online):
         state = self.new_state(rng)
         if type(state) not in KERNELS:
             if self.skips_ahead and not self.relies_on:
-                allowed = "declared by a policy that has 'hold': what its certainty assumes"
+                allowed = "declared by a policy with 'hold': the assumptions of skip-ahead simulation"
                 raise invalid("relies_on", type(self).__name__, allowed, Described("nothing"))
             KERNELS[type(state)] = self.kernels
         return state
@@ -387,20 +389,20 @@ class Policy(Online):
     def kind_of(name: object, owner: str = "policy") -> type[Policy]:
         """Return the class of a policy name, or of a reference such as ``my_module:Greedy``."""
         if isinstance(name, str) and "." in name and ":" not in name:
-            raise invalid("policy", owner, "written as 'my_module:Greedy' if it is a class of a module", name)
+            raise invalid("policy", owner, "written as 'my_module:Greedy' if it is a class in a module", name)
         if not (isinstance(name, str) and ":" in name):
             known = DEFAULT if name == AUTO else name
-            return Policy.kinds[choice("policy", owner, known, Policy.kinds)]
+            return Policy.kinds[known_name("policy", owner, known, Policy.kinds)]
         found = load(name, "policy", owner)
         if not (isinstance(found, type) and issubclass(found, Policy)):
-            raise invalid("policy", owner, f"a class that derives from Policy; {name!r} does not", found)
+            raise invalid("policy", owner, "a class derived from Policy", found)
         return found
 
     def check_source(self, owner: str, planned: str | None = None) -> None:
         """Refuse a policy from outside the package whose code has changed since it was described."""
         if (self._source if planned is None else planned) != type(self)._source:
-            allowed = f"the same code as when the simulation was planned, for {reference(type(self))!r}"
-            raise invalid("policy", owner, allowed, Described("code that was edited"))
+            allowed = f"unchanged since the simulation was planned, for {reference(type(self))!r}"
+            raise invalid("policy", owner, allowed, Described("edited code"))
 
     @classmethod
     def make(cls, clusters: Clusters, settings: object, *, family: Family | str, label: str | None) -> Self:

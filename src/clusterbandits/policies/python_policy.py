@@ -141,7 +141,7 @@ class PythonPolicy(Policy):
 
     def __init_subclass__(cls) -> None:
         if "select" in vars(cls) and not hasattr(cls, "name"):
-            raise invalid("name", cls.__name__, "set to a text such as 'greedy'", Described("nothing"))
+            raise invalid("name", cls.__name__, "set to text such as 'greedy'", Described("nothing"))
         if "name" in vars(cls) and cls.select is PythonPolicy.select:
             raise invalid("select", cls.__name__, "defined", Described("nothing"))
         if cls.randomised:
@@ -183,7 +183,7 @@ class PythonPolicy(Policy):
     def squares(self) -> NDArray[np.float64]:
         """Sum of squared rewards per arm, as an array; for classes with ``needs_squares``."""
         if not self.needs_squares:
-            raise invalid("needs_squares", type(self).__name__, "True for a policy that uses squares", False)
+            raise invalid("needs_squares", type(self).__name__, "True in a class that uses squares", False)
         return self._statistics.squares
 
     @property
@@ -191,7 +191,7 @@ class PythonPolicy(Policy):
         """The random generator to draw from."""
         rng = self._statistics.rng
         if rng is None:
-            raise invalid("randomised", type(self).__name__, "True for a policy that uses rng", False)
+            raise invalid("randomised", type(self).__name__, "True in a class that uses rng", False)
         return rng
 
     @property
@@ -202,7 +202,7 @@ class PythonPolicy(Policy):
         """Set an attribute; during a run, only a declared one."""
         seen = vars(self).get("_seen")
         if seen is not None and name not in self.remembers and not name.startswith("_"):
-            allowed = f"a tuple with {name!r} in it, for the attribute to be saved"
+            allowed = f"a tuple that contains {name!r}, so that the attribute is saved"
             raise invalid("remembers", type(self).__name__, allowed, self.remembers)
         super().__setattr__(name, value)
 
@@ -239,11 +239,11 @@ class PythonPolicy(Policy):
 
     def _check_limits(self, owner: str) -> None:
         if self.remembers:
-            allowed = "without attributes of its own, which belong to all of its arms"
+            allowed = "empty where arms are retired or limited, since its attributes concern all arms"
             raise invalid("remembers", owner, allowed, self.remembers)
 
     def _regroup(self, clusters: Clusters) -> None:
         if self.remembers:
-            allowed = "without attributes of its own that would have to be changed"
+            allowed = "empty where arms are added, since its attributes would have to change"
             raise invalid("remembers", f"{type(self).__name__}.add_arm", allowed, self.remembers)
         super()._regroup(clusters)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.policies.policy import Policy
+from clusterbandits.policies.settings import refuse_setting
 from clusterbandits.tables import Table
-from clusterbandits.validate import invalid
+from clusterbandits.validate import Described, invalid
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
@@ -73,9 +74,12 @@ def _read(kind: type[Policy], written: str) -> dict[str, object]:
     values: dict[str, object] = {}
     for setting in written.split(","):
         key, _, text = (part.strip() for part in setting.partition("="))
-        if key not in kind.defaults or key in values or not text:
-            known = f"followed by {' and '.join(kind.defaults)}, once each" if kind.defaults else "by itself"
-            raise invalid("policy", "policy", f"'{kind.name}' {known}", setting)
+        if key not in kind.defaults:
+            refuse_setting(kind.name, kind.defaults, key)
+        if not text:
+            raise invalid(key, kind.__name__, f"given with a value, as in {key}=1", Described("none"))
+        if key in values:
+            raise invalid(key, kind.__name__, "given once", Described(f"it twice in '{written}'"))
         values[key] = _value(text, kind.defaults[key])
     return values
 

@@ -267,5 +267,5 @@ def _as_plain(name: str, value: Any) -> Any:
         return [_as_plain(name, one) for one in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _as_plain(name, one) for key, one in value.items()}
-    allowed = "numbers, texts, lists, dictionaries with text keys, or NumPy arrays"
+    allowed = "numbers, text, lists, dictionaries with text keys, or NumPy arrays"
     raise invalid(name, "to_json", allowed, Described(type(value).__name__))

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from clusterbandits.limits import LARGEST_SEED, MOST_ROUNDS
 from clusterbandits.serial import restore_number
-from clusterbandits.validate import Described, as_float, between, choice, invalid, is_list, truth, whole
+from clusterbandits.validate import (
+    Described,
+    as_float,
+    between,
+    choice,
+    invalid,
+    is_list,
+    truth,
+    unknown,
+    whole,
+)
 from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
@@ -60,7 +70,7 @@ def _distances(value: object, owner: str) -> list[list[float]] | None:
         return None
     allowed = "a square table of distances from 0 to infinity, symmetric, 0 on the diagonal"
     if not is_list(value):
-        raise invalid("distances", owner, f"{allowed}, given from Python", value)
+        raise invalid("distances", owner, f"{allowed}, passed from Python as a list of lists", value)
     rows = [list(row) if is_list(row) else [row] for row in value]
     table = [[as_float(restore_number(one)) for one in row] for row in rows]
     size = range(len(table))
@@ -192,9 +202,8 @@ def read_settings(
 
 
 def refuse_setting(name: str, defaults: Mapping[str, object], key: object) -> NoReturn:
-    """Raise an error that lists the settings of a policy."""
-    known = f"with {' and '.join(defaults)} alone" if defaults else "without settings"
-    raise invalid("policy", "policy", f"'{name}' {known}", Described(f"'{key}'"))
+    """Raise the error for a setting that a policy does not have."""
+    raise unknown("setting", key, defaults, f"of policy {name}", owner="policy")
 
 
 def _reader(name: str, default: object) -> Reader:
@@ -210,7 +219,7 @@ def _reader(name: str, default: object) -> Reader:
 
     def read(value: object, owner: str) -> str:
         if not is_text(value):
-            raise invalid(name, owner, "a text", value)
+            raise invalid(name, owner, "text", value)
         return str(value)
 
     return read

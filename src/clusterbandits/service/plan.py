@@ -12,7 +12,7 @@ from clusterbandits.families import as_family
 from clusterbandits.policies import POLICIES, Policy, policy
 from clusterbandits.policies.policy import AUTO, DEFAULT
 from clusterbandits.policies.registry import split_spec
-from clusterbandits.validate import Described, between, choice, invalid, whole
+from clusterbandits.validate import Described, between, choice, invalid, known_name, whole
 from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _own(spec: object) -> str:
     name = str(spec).partition(":")[0]
     if name == AUTO:
         return DEFAULT + str(spec)[len(AUTO) :]
-    choice("policy", "experiment", name, POLICIES)
+    known_name("policy", "experiment", name, POLICIES)
     return str(spec)
 
 

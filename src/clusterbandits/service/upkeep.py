@@ -16,7 +16,7 @@ from clusterbandits.service.export import Wanted, write
 from clusterbandits.service.keys import list_keys
 from clusterbandits.service.schema import events
 from clusterbandits.tables import Table
-from clusterbandits.validate import choice, invalid
+from clusterbandits.validate import invalid, known_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,7 +133,7 @@ def export_file(database: Database, name: str, out: Path, wanted: Wanted, listen
     database.check_version()
     with database.connected() as connection:
         known = {str(one.key): one for one in log.created(connection)}
-        number = known[choice("experiment", "export", name, known)].seq
+        number = known[known_name("experiment", "export", name, known)].seq
         one = Experiment(known[name])
     kinds = {".csv": "csv", ".parquet": "parquet"}
     if out.suffix not in kinds:

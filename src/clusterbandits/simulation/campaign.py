@@ -112,7 +112,9 @@ class Simulation:
         """Return the result of the runs that all policies have finished."""
         runs = np.flatnonzero(self._done.all(axis=0))
         if not runs.size:
-            raise invalid("store", owner, "a folder with a run that every policy finished", Described("none"))
+            raise invalid(
+                "store", owner, "a folder with at least one run finished by all policies", Described("none")
+            )
         plan = self.plan
         return Result(
             plan.instance,

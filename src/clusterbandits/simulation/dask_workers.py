@@ -15,7 +15,7 @@ from concurrent import futures
 from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.errors import ClusterBanditsError, InvalidInputError
 from clusterbandits.fingerprint import differing, fingerprint
 from clusterbandits.validate import invalid
 
@@ -76,7 +76,7 @@ def dask_executor(
     True
     """
     _check_address(address)
-    _check_installed(address)
+    _check_installed()
     with _quiet_dask(), EventLoop() as loop:
         client = loop.run(_connected(address, patience))
         executor = DaskExecutor(loop, client, address)
@@ -170,8 +170,7 @@ class DaskExecutor(Executor):
         except KilledWorker as killed:
             count = killed.allowed_failures + 1
             raise WorkersError(
-                f"A Dask worker must live to finish what it plays. Got {count} that died over the same "
-                "runs; each may need more memory."
+                f"{count} Dask workers died while simulating the same runs. They may need more memory."
             ) from None
         except CancelledError:
             raise _lost(self._address) from None
@@ -204,12 +203,12 @@ def call_alike(expected: Mapping[str, str], call: bytes) -> Any:
 
 def _lost(address: str) -> WorkersError:
     return WorkersError(
-        f"The Dask scheduler at '{address}' must stay until all is played. Got a lost connection instead."
+        f"Lost the connection to the Dask scheduler at '{address}' before all runs were finished."
     )
 
 
 def _not_importable(worker: str, error: Exception) -> WorkersError:
-    return WorkersError(f"{worker} must have all it is to play with installed. Got '{error}' instead.")
+    return WorkersError(f"{worker} lacks a module that the simulation needs: {error}.")
 
 
 def _check_alike(expected: Mapping[str, str], worker: str, found: Mapping[str, str]) -> None:
@@ -219,23 +218,25 @@ def _check_alike(expected: Mapping[str, str], worker: str, found: Mapping[str, s
             ", ".join(f"{name} {one.get(name, 'none')}" for name in names) for one in (expected, found)
         )
         raise WorkersError(
-            f"The Dask worker at '{worker}' must have {wanted}, or its bits could differ. "
-            f"Got {given} instead."
+            f"The Dask worker at '{worker}' has {given}, but must have {wanted}: "
+            "otherwise its results could differ."
         )
 
 
 def _check_address(address: object) -> None:
     match = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
     if match is None or not 0 < int(match[1]) < 2**16:
-        raise invalid("address", "dask_executor", "that of a scheduler, as tcp://HOST:PORT", address)
+        raise invalid(
+            "address", "dask_executor", "the address of a scheduler, as in tcp://HOST:PORT", address
+        )
 
 
-def _check_installed(address: str) -> None:
+def _check_installed() -> None:
     try:
         import distributed  # noqa: F401
     except ModuleNotFoundError:
-        allowed = "left out where Dask is not installed; pip install 'clusterbandits[dask]' does that"
-        raise invalid("address", "dask_executor", allowed, address) from None
+        sentence = "Dask is not installed. Install it with: pip install 'clusterbandits[dask]'"
+        raise InvalidInputError(sentence, parameter="address", owner="dask_executor") from None
 
 
 async def _connected(address: str, patience: float) -> Client:
@@ -250,8 +251,8 @@ async def _connected(address: str, patience: float) -> Client:
     del client
     gc.collect()  # Otherwise Dask later warns of an open connection.
     raise WorkersError(
-        f"A Dask scheduler must answer at '{address}' within {patience:g} seconds. "
-        "Got no such answer instead."
+        f"No Dask scheduler answered at '{address}' within {patience:g} seconds. "
+        "Check the address, and that a scheduler is running there."
     )
 
 

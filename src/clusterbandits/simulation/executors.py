@@ -121,7 +121,7 @@ def workers_of(workers: object, executor: object, owner: str) -> Workers:
     if executor is None:
         return Threads(threads)
     if not isinstance(executor, Executor):
-        raise invalid("executor", owner, "a concurrent.futures.Executor", executor)
+        raise invalid("executor", owner, "a concurrent.futures.Executor object", executor)
     return Remote(executor)
 
 

@@ -309,7 +309,7 @@ def joined(results: Mapping[str, Result]) -> Result:
 def _labels(labels: object) -> tuple[str, ...]:
     names = tuple(labels) if is_list(labels) else ()
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise invalid("labels", "Result", "a different name for every policy, of at least one", labels)
+        raise invalid("labels", "Result", "a list with a different name for each policy", labels)
     return tuple(map(str, names))
 
 

@@ -130,7 +130,7 @@ def simulate(
     )
     chosen = workers_of(workers, executor, "simulate")
     if progress is not None and not callable(progress):
-        raise invalid("progress", "simulate", "a function of a Progress", progress)
+        raise invalid("progress", "simulate", "a function that takes a Progress", progress)
     one = open_simulation(plan, None if store is None else _folder(store, "simulate"))
     campaign = Campaign([one], chosen, progress, runs=one.runs, rounds=one.runs * plan.horizon)
     try:
@@ -211,10 +211,12 @@ def read_policies(given: object, named: Callable[[str], Policy], family: Family,
         if not isinstance(made, Policy):
             raise invalid("policies", owner, "policies or their names", each)
         if not made.family.includes(family):
-            allowed = f"made for {family.name} rewards, as in family={family.spec!r}"
-            raise invalid("policies", owner, allowed, Described(f"{made.label} for {made.family.name}"))
+            allowed = f"policies for {family.name} rewards, made with family={family.spec!r}"
+            raise invalid(
+                "policies", owner, allowed, Described(f"{made.label} for {made.family.name} rewards")
+            )
         if made.label in chosen:
-            allowed = "called by different labels, as in label='wide'"
+            allowed = "different policies, or policies with different labels"
             raise invalid("policies", owner, allowed, Described(f"{made.label!r} twice"))
         chosen[made.label] = made
     return list(chosen.values())

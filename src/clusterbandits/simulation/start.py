@@ -12,8 +12,7 @@ from clusterbandits.compiled import allocating_kernel, kernel, plain
 from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.policies.policy import Past
 from clusterbandits.policies.protocol import learn, update, watch
-from clusterbandits.validate import Described, as_float, invalid, is_list, is_number, shown
-from clusterbandits.wording import listed
+from clusterbandits.validate import Described, as_float, invalid, is_list, is_number, shown, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,15 +83,15 @@ class Start:
     def check_sums(self, policy: Policy, owner: str) -> None:
         """Refuse a policy that cannot use sums of rewards."""
         if policy.kernels.wants_each and any(pulls > 1 for _, pulls, _ in self.rows):
-            allowed = f"left out for {policy.label}, which needs every reward on its own"
+            allowed = f"left out for {policy.label}, which needs each reward individually"
             raise invalid("start", owner, allowed, Described("sums of rewards"))
 
     def check_family(self, family: Family, owner: str) -> None:
         """Refuse totals that are impossible for a reward family."""
         for _, pulls, total in self.rows:
             if not family.supports(total, pulls):
-                allowed = f"made of {family.name} rewards, each {family.support}"
-                given = Described(f"a sum of {total:g} for {pulls:,} of them")
+                allowed = f"a history of {family.name} rewards, each {family.support}"
+                given = Described(f"a sum of {total:g} for {pulls:,} rewards")
                 raise invalid("start", owner, allowed, given)
 
 
@@ -112,7 +111,7 @@ def read_start(start: object, arms: Sequence[Label], owner: str) -> Start:
     if start is None:
         return NO_HISTORY
     if not isinstance(start, Past):
-        raise invalid("start", owner, "a history, as read_history returns it", start)
+        raise invalid("start", owner, "a history returned by read_history", start)
     return start_of_rows(start.observed(), arms, owner)
 
 
@@ -127,8 +126,7 @@ def start_of_rows(rows: object, arms: Sequence[Label], owner: str) -> Start:
     for row in rows if is_list(rows) else [rows]:
         label, pulls, total = _row(row, owner)
         if label not in numbers:
-            allowed = f"a history of these arms alone: {listed(map(repr, arms))}"
-            raise invalid("start", owner, allowed, label)
+            raise unknown("arm", label, arms, "in the history", parameter="start", owner=owner)
         number = numbers[label]
         if number in found:
             raise invalid(
@@ -144,7 +142,9 @@ def _row(row: object, owner: str) -> tuple[Label, int, float]:
         pulls, total = as_float(parts[1]), as_float(parts[2])
         if 1 <= pulls <= MOST_ROUNDS and pulls.is_integer() and math.isfinite(total):
             return parts[0], int(pulls), total
-    raise invalid("start", owner, "rows of an arm, at least one pull, and the sum of its rewards", row)
+    raise invalid(
+        "start", owner, "rows with an arm, its number of pulls (at least 1) and the sum of its rewards", row
+    )
 
 
 @allocating_kernel

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clusterbandits.tables import cell
-from clusterbandits.validate import Described, as_float, invalid
-from clusterbandits.wording import listed
+from clusterbandits.validate import Described, as_float, invalid, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -191,12 +190,12 @@ def read_pulls(values: object, policies: int, checkpoints: Ints, arms: int) -> I
     if not runs or pulls.shape != (policies, runs, len(checkpoints), arms):
         raise invalid("pulls", "Result", allowed, Described(f"shape {pulls.shape}"))
     if (pulls[:, :, 0] < 0).any() or (pulls[:, :, 1:] < pulls[:, :, :-1]).any():
-        raise invalid("pulls", "Result", "counts that never fall", Described("some that do"))
+        raise invalid("pulls", "Result", "counts that never decrease", Described("counts that do"))
     wrong = np.argwhere(pulls.sum(axis=3) != checkpoints)
     if wrong.size:
         policy, run, step = wrong[0].tolist()
         given = Described(f"{pulls[policy, run, step].sum()} after round {checkpoints[step]}")
-        raise invalid("pulls", "Result", "one for every round", given)
+        raise invalid("pulls", "Result", "counts that add up to the number of rounds", given)
     return pulls
 
 
@@ -232,4 +231,4 @@ def place_of(policy: str | int, labels: tuple[str, ...], owner: str) -> int:
         return labels.index(policy)
     if not isinstance(policy, str) and policy in range(len(labels)):
         return int(policy)
-    raise invalid("policy", owner, f"one of {listed(labels)}", policy)
+    raise unknown("policy", policy, labels, "in the results", owner=owner)

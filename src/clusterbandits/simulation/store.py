@@ -81,7 +81,8 @@ class Store:
 
     def _foreign(self, path: Path) -> UnreadableFileError:
         return UnreadableFileError(
-            f"The folder '{self.folder}' must hold runs of its plan alone. Got '{path.name}' instead."
+            f"The folder '{self.folder}' must contain only runs of one plan, but has '{path.name}'. "
+            "Delete that file, or choose another folder."
         )
 
     def save(self, block: Block, played: Played) -> None:
@@ -167,8 +168,8 @@ class Store:
 
     def _bad(self, path: Path, expected: str, given: str) -> UnreadableFileError:
         return UnreadableFileError(
-            f"The file '{path}' must be {expected}. Got {given} instead; "
-            "delete it to have its runs played again."
+            f"The file '{path}' must be {expected}, but got {given}. "
+            "Delete it; its runs are then simulated again."
         )
 
 
@@ -183,13 +184,15 @@ def begin_store(folder: Path, plan: Plan, pieces: int) -> Store:
     if not names:
         return Store(folder, plan, manifest)
     if MANIFEST not in names:
-        allowed = f"an empty or new folder, or one of the same plan, not one with '{names[0]}' alone"
-        raise invalid("store", "simulate", allowed, str(folder))
+        allowed = "a new or empty folder, or one with runs of the same simulation"
+        hint = f"It has other files, such as {shown(names[0])}."
+        raise invalid("store", "simulate", allowed, str(folder), hint)
     known = _read_manifest(folder)
     different = differing(known["plan"], written)
     if different:
-        allowed = f"an empty or new folder, or one of runs with the same {', '.join(sorted(different))}"
-        raise invalid("store", "simulate", allowed, str(folder))
+        allowed = "a new or empty folder, or one with runs of the same simulation"
+        hint = f"Its runs have other {', '.join(sorted(different))}."
+        raise invalid("store", "simulate", allowed, str(folder), hint)
     return Store(folder, plan, known)
 
 
@@ -204,7 +207,7 @@ def read_store(folder: Path) -> Store:
         given = shown(Described(error))
     if given:
         raise UnreadableFileError(
-            f"The file '{folder / MANIFEST}' must hold the plan of its runs. Got {given} instead."
+            f"The file '{folder / MANIFEST}' must contain the plan of its runs, but got {given}."
         )
     return store
 
@@ -238,14 +241,14 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
-        raise UnreadableFileError(f"The file '{path}' must be readable. Got '{reason}' instead.") from None
+        raise UnreadableFileError(f"Cannot read the file '{path}': {reason}.") from None
     except (ValueError, RecursionError):
-        raise UnreadableFileError(f"The file '{path}' must be JSON. Got other text instead.") from None
+        raise UnreadableFileError(f"The file '{path}' must be JSON, but got other text.") from None
     manifest = _as_now(manifest)
     if manifest is None:
         raise UnreadableFileError(
-            f"The file '{path}' must be the manifest of a store, in format '{_FORMAT}' or '{_EARLIER}'. "
-            "Got other data instead."
+            f"The file '{path}' must be the manifest of a store, in format '{_FORMAT}' or '{_EARLIER}', "
+            "but got other data."
         )
     return manifest
 

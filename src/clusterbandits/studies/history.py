@@ -19,7 +19,7 @@ from clusterbandits.studies.history_rows import COLUMNS, read_rows
 from clusterbandits.studies.mean_bounds import Sums
 from clusterbandits.studies.safe_widths import CONFIDENCE, safe_widths
 from clusterbandits.tables import Table
-from clusterbandits.validate import Described, between, choice, invalid
+from clusterbandits.validate import Described, between, invalid, known_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -290,4 +290,4 @@ def table_history(name: str) -> History:
 
 def table_file(name: str) -> str:
     """Return the name of the file that holds a bundled table."""
-    return _FILES[choice("name", "table_history", name, TABLES)]
+    return _FILES[known_name("table", "table_history", name, TABLES, "name")]

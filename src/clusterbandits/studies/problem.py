@@ -10,7 +10,7 @@ from clusterbandits.instance import Instance
 from clusterbandits.studies.history import read_history
 from clusterbandits.studies.table_file import TableFile, as_table_file
 from clusterbandits.studies.toml_file import parse_toml, read_text
-from clusterbandits.validate import Described, invalid
+from clusterbandits.validate import Described, invalid, unknown
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
@@ -142,6 +142,6 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _check_keys(path: Path, table: str, data: dict[str, Any], allowed: set[str]) -> None:
-    unknown = sorted(set(data) - allowed)
-    if unknown:
-        raise invalid(table, path.name, f"made of the keys {', '.join(sorted(allowed))} alone", unknown[0])
+    for key in data:
+        if key not in allowed:
+            raise unknown("key", key, sorted(allowed), f"in '{table}' of {path.name}", owner=path.name)

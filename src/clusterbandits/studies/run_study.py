@@ -16,7 +16,7 @@ from clusterbandits.studies.study_file import Study, read_study
 from clusterbandits.studies.study_report import StudyReport, case_section, family_section
 from clusterbandits.studies.study_runs import StudyCampaign, contenders
 from clusterbandits.studies.study_summary import CaseSummary, drawn_families, overview_table, summarise
-from clusterbandits.validate import invalid
+from clusterbandits.validate import invalid, shown
 
 if TYPE_CHECKING:
     import os
@@ -90,8 +90,8 @@ def _claim(folder: Path) -> None:
     """Take a folder for a report: a new or empty one, or one of a study."""
     names = claimed_folder(folder, MARK, _MARKED)
     if names and not _is_marked(folder / MARK):
-        allowed = f"an empty or new folder, or one of a study, not one with '{names[0]}'"
-        raise invalid("out", "run", allowed, str(folder))
+        allowed = "a new or empty folder, or the folder of a study"
+        raise invalid("out", "run", allowed, str(folder), f"It has other files, such as {shown(names[0])}.")
 
 
 def _is_marked(path: Path) -> bool:

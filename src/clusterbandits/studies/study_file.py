@@ -14,8 +14,7 @@ from clusterbandits.simulation.checkpoints import read_checkpoints
 from clusterbandits.studies.study_cases import EXACT, Case, read_cases, read_rules, widths_labels
 from clusterbandits.studies.study_schema import POLICY, STUDY
 from clusterbandits.studies.toml_file import OWNER, Document, given, read_text
-from clusterbandits.validate import Described, check_numbers, invalid, is_list, truth, whole
-from clusterbandits.wording import listed
+from clusterbandits.validate import Described, check_numbers, invalid, is_list, truth, unknown, whole
 
 if TYPE_CHECKING:
     import os
@@ -97,7 +96,7 @@ def parse_study(text: str, name: str = "study.toml", folder: Path = Path()) -> S
     >>> parse_study('runs = 1')
     Traceback (most recent call last):
     ...
-    clusterbandits...Line 1 of 'study.toml', key 'runs': The 'runs' parameter of study must be ...
+    clusterbandits...Line 1 of 'study.toml', key 'runs': study: runs must be ...
     """
     document = Document(text, name)
     data = document.table(document.data, (), STUDY)
@@ -162,8 +161,8 @@ def _policy(document: Document, value: object, place: int) -> StudyPolicy:
     for key in settings:
         if key not in kind.defaults:
             with document.at(*where, key):
-                known = listed(["policy", "label", *kind.defaults])
-                raise invalid(key, OWNER, f"one of the keys {known} for {kind.name}", Described(f"'{key}'"))
+                known = ["policy", "label", *kind.defaults]
+                raise unknown("key", key, known, f"of policy {kind.name}", parameter=key, owner=OWNER)
     return StudyPolicy(text, settings, label)
 
 

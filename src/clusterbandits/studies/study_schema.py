@@ -9,7 +9,7 @@ from pathlib import Path
 from clusterbandits.files import check_new_file, whole_file
 from clusterbandits.studies.toml_file import Key
 from clusterbandits.tables import WIDTH
-from clusterbandits.validate import choice
+from clusterbandits.validate import known_name
 
 STUDY = (
     Key("title", "text", "stands above the report", "the file's name"),
@@ -139,7 +139,7 @@ def example_text(name: str) -> str:
     >>> example_text("start").splitlines()[0]
     '# A first study. Run it:  clusterbandits run start.toml'
     """
-    file = choice("name", "example", name, EXAMPLES) + ".toml"
+    file = known_name("example", "example", name, EXAMPLES, "name") + ".toml"
     place = resources.files("clusterbandits.studies").joinpath("examples", file)
     return place.read_text(encoding="utf-8")
 

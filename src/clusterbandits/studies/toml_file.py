@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +12,7 @@ from tomlkit.items import AoT, Table
 
 from clusterbandits.errors import InvalidInputError, UnreadableFileError
 from clusterbandits.limits import MOST_BYTES
-from clusterbandits.validate import Described, invalid
+from clusterbandits.validate import Described, invalid, unknown
 from clusterbandits.wording import listed, shortened
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 OWNER = "study"
 _LONGEST_KEY = 60
-#: How an error names the parameter it is about.
-_PARAMETER = re.compile(r"The '(\w+)' parameter ")
 #: A text that no file contains.
 _MARK = "\ue000clusterbandits\ue000"
 
@@ -39,13 +36,13 @@ def read_text(path: Path, what: str) -> str:
             start = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or "no such path").lower()
-        raise UnreadableFileError(f"{name} must be readable. Got '{reason}' instead.") from None
+        raise UnreadableFileError(f"{name} cannot be read: {reason}.") from None
     if len(start) > MOST_BYTES:
-        raise UnreadableFileError(f"{name} must have at most {MOST_BYTES:,} bytes. Got more instead.")
+        raise UnreadableFileError(f"{name} is too large: more than {MOST_BYTES:,} bytes.")
     try:
         return start.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
-        raise UnreadableFileError(f"{name} must be text in UTF-8. Got other bytes instead.") from None
+        raise UnreadableFileError(f"{name} is not text in UTF-8. Save it in this encoding.") from None
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
@@ -53,7 +50,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(f"{name} must be TOML. Got an error instead: {error}.") from None
+        raise UnreadableFileError(f"{name} is not valid TOML: {error}.") from None
 
 
 class Key(NamedTuple):
@@ -119,20 +116,18 @@ class Document:
         except (InvalidInputError, UnreadableFileError) as error:
             if error is self._placed:
                 raise
-            exact = self._exact(keys, str(error))
+            parameter = error.parameter if isinstance(error, InvalidInputError) else ""
+            exact = self._exact(keys, parameter)
+            said = error.naming(parameter) if isinstance(error, InvalidInputError) else error
             name = shortened(self.name, _LONGEST_KEY)
             place = f"Line {line_of(self.text, exact)} of '{name}', {_key_text(exact)}"
-            self._placed = type(error)(f"{place}: {error}")
+            self._placed = type(error)(f"{place}: {said}")
             raise self._placed from None
 
-    def _exact(self, keys: Keys, sentence: str) -> Keys:
+    def _exact(self, keys: Keys, parameter: str) -> Keys:
         """Return the key an error is about: the parameter it names, if that is a key in or beside these."""
-        named = _PARAMETER.match(sentence)
-        if named is not None:
-            for found in ((*keys, named[1]), (*keys[:-1], named[1])):
-                if self._has(found):
-                    return found
-        return keys
+        beside = ((*keys, parameter), (*keys[:-1], parameter))
+        return next((found for found in beside if self._has(found)), keys)
 
     def _has(self, keys: Keys) -> bool:
         inside: Any = self.data
@@ -154,7 +149,7 @@ class Document:
         for key in value:
             if key not in known and not open_ended:
                 with self.at(*where, key):
-                    raise invalid(key, OWNER, f"one of the keys {listed(known)}", Described(f"'{key}'"))
+                    raise unknown("key", key, known, parameter=key, owner=OWNER)
         return value
 
     def tables(self, value: object, where: Keys, keys: Sequence[Key], example: str) -> list[dict[str, Any]]:
