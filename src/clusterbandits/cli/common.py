@@ -41,11 +41,11 @@ Family = Annotated[
 ]
 Low = Annotated[
     float | None,
-    typer.Option(help="Least possible reward, with --high. Short for --family bounded:low=L,high=H."),
+    typer.Option(help="Smallest possible reward; needs --high. Same as --family bounded:low=L,high=H."),
 ]
-High = Annotated[float | None, typer.Option(help="Largest possible reward, which exceeds any observed one.")]
+High = Annotated[float | None, typer.Option(help="Largest possible reward, not the largest observed one.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
-Workers = Annotated[int | None, typer.Option(help="Threads. Default: one per core.")]
+Workers = Annotated[int | None, typer.Option(help="Number of threads. Default: one per core.")]
 Dask = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Run on the Dask cluster whose scheduler is at tcp://HOST:PORT."),

@@ -13,10 +13,10 @@ def bound(
     widths: Widths = None,
     family: Family = None,
     arms: Annotated[
-        bool, typer.Option("--arms", help="Also show the evidence and the pulls of every arm.")
+        bool, typer.Option("--arms", help="Also show evidence and expected pulls per arm.")
     ] = False,
     horizon: Annotated[
-        float | None, typer.Option(help="Also show the expected pulls of every arm in this many rounds.")
+        float | None, typer.Option(help="Also show expected pulls per arm in this number of rounds.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -49,7 +49,7 @@ def policies(
         bool, typer.Option("--markdown", help="Print the table of docs/reference/policies.md.")
     ] = False,
 ) -> None:
-    """List all policies: what each needs, what is known of its regret, and its reference."""
+    """List all policies with their requirements and regret guarantees."""
     from clusterbandits.policies.policy import AUTO, DEFAULT
     from clusterbandits.policies.registry import catalogue, catalogue_table
     from clusterbandits.serial import to_json

@@ -18,8 +18,8 @@ def paper(
     ] = None,
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
     horizon: Annotated[float, typer.Option(help="Rounds per run.")] = 1e6,
-    a: Annotated[float, typer.Option(help="Weight of log log n in every threshold; the paper's is 5.")] = 0.0,
-    refresh: Annotated[int, typer.Option(help="Rounds between two choices of an arm; the paper has 50.")] = 1,
+    a: Annotated[float, typer.Option(help="Weight of log log n in all thresholds; 5 in the paper.")] = 0.0,
+    refresh: Annotated[int, typer.Option(help="Rounds between two choices of an arm; 50 in the paper.")] = 1,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder of the report; finished runs in it are reused.")] = Path(
         "report"
@@ -27,13 +27,14 @@ def paper(
     beyond: Annotated[
         bool,
         typer.Option(
-            "--beyond", help="Also 10,000 times as many rounds, with every policy that skips ahead."
+            "--beyond",
+            help="Also simulate 10,000 times as many rounds with the policies that can skip ahead.",
         ),
     ] = False,
     dask: Dask = None,
     json: Json = False,
 ) -> None:
-    """Reproduce the paper's figures, test its claims, and write a report that opens in any browser."""
+    """Reproduce the paper's figures, test its claims, and write a report as HTML."""
     from clusterbandits.cli.progress_bar import campaign_bar
     from clusterbandits.paper.report import tally
     from clusterbandits.paper.reproduce import reproduce

@@ -16,9 +16,7 @@ from clusterbandits.extras import require_extra
 if TYPE_CHECKING:
     from clusterbandits.service.database import Database
 
-Data = Annotated[
-    Path, typer.Option(metavar="DIR", help="Folder of the SQLite database. It is made if missing.")
-]
+Data = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the SQLite database; created if missing.")]
 DatabaseUrl = Annotated[
     str | None,
     typer.Option(
@@ -47,9 +45,11 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
     workers: Annotated[int, typer.Option(help="Worker processes.", min=1, max=64)] = 1,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Ask for no keys; only for a loopback address.")
+        bool, typer.Option("--insecure", help="Do not require API keys; only on a loopback address.")
     ] = False,
-    rate: Annotated[float, typer.Option(help="Most requests per second, key and worker.", min=1)] = 5_000,
+    rate: Annotated[
+        float, typer.Option(help="Maximum requests per second, per key and worker.", min=1)
+    ] = 5_000,
 ) -> None:
     """Serve decisions over HTTP until Ctrl-C."""
     if context.invoked_subcommand is not None:
@@ -106,7 +106,7 @@ def upgrade(context: typer.Context, data: OwnData = None, database: DatabaseUrl 
 def rebuild(
     context: typer.Context, data: OwnData = None, database: DatabaseUrl = None, json: Json = False
 ) -> None:
-    """Rebuild all statistics from the log, compare them with the saved ones, and replace these."""
+    """Recompute all statistics from the log, report differences, and save them."""
     require_extra("serve")
     from clusterbandits.service.upkeep import rebuild as run
 
@@ -119,12 +119,12 @@ def export(
     experiment: Annotated[str, typer.Argument(help="Name of the experiment.")],
     out: Annotated[Path, typer.Option(help="File to write, .csv or .parquet.")],
     propensities: Annotated[
-        bool, typer.Option("--propensities", help="Compute the probability of every decision.")
+        bool, typer.Option("--propensities", help="Add the probability of each decision.")
     ] = False,
     unrewarded: Annotated[
-        bool, typer.Option("--unrewarded", help="Also decisions without a reward.")
+        bool, typer.Option("--unrewarded", help="Include decisions without a reward.")
     ] = False,
-    draws: Annotated[int, typer.Option(help="Draws per propensity.", min=10, max=100_000)] = 400,
+    draws: Annotated[int, typer.Option(help="Random draws per probability.", min=10, max=100_000)] = 400,
     data: OwnData = None,
     database: DatabaseUrl = None,
 ) -> None:
@@ -160,7 +160,7 @@ def demo(
 
 @keys_app.command("add", cls=Command)
 def add(
-    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    name: Annotated[str, typer.Argument(help="Name of the key's owner.")],
     role: Annotated[list[str], typer.Option(help="decide, reward, read or admin; can be repeated.")],
     experiment: Annotated[
         list[str] | None, typer.Option(help="Only this experiment; can be repeated. Default: all.")
@@ -168,7 +168,7 @@ def add(
     data: Data = _FOLDER,
     database: DatabaseUrl = None,
 ) -> None:
-    """Make a key and print it; it is not shown again."""
+    """Create an API key and print it; it is not shown again."""
     require_extra("serve")
     from clusterbandits.service.keys import add_key
 
