@@ -58,11 +58,11 @@ def test_a_study_is_played_and_told_of(capsys: pytest.CaptureFixture[str], file:
     assert f"{ads['regret'].iloc[0]:.1f} ± " in out
     assert "\ndrawn\npolicy " in out
     assert "Regret over 3 instances, ± standard error; ratios to kl-ucb, instance by" in out
-    assert out.endswith("Played 32 runs; none was stored.\nThe report: small/index.html\n")
+    assert out.endswith("Simulated 32 runs; 0 reused from a previous run.\nThe report: small/index.html\n")
     assert max(map(len, out.splitlines())) <= 80
     _, again, _ = call(capsys, "run", "small.toml")
     assert again == out.replace(
-        "Played 32 runs; none was stored", "Played 0 runs; 32 runs were stored already"
+        "Simulated 32 runs; 0 reused from a previous run", "Simulated 0 runs; 32 reused from a previous run"
     )
 
 

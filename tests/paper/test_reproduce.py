@@ -112,7 +112,7 @@ def test_a_second_call_plays_nothing_and_says_so(report: tuple[Path, str]) -> No
     before = (folder / "index.html").read_bytes()
     again = paper(*REDUCED, "--json", folder=folder)
     data = json.loads(again.stdout)
-    assert "none was stored" in out
+    assert "0 reused from a previous run" in out
     assert data["runs"]["all"] == data["runs"]["stored"] > 100
     assert (folder / "index.html").read_bytes() == before
     assert {one["figure"] for one in data["figures"]} == set(range(2, 9))
@@ -167,7 +167,7 @@ def test_a_killed_report_is_finished_to_the_same_bits(killed: tuple[Path, list[s
     resumed = paper(*arguments, folder=folder)
     whole = paper(*arguments, folder=tmp_path / "whole")
     assert (resumed.returncode, whole.returncode) == (0, 0)
-    assert "were stored already" in resumed.stdout
+    assert "reused from a previous run" in resumed.stdout
     made = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     compared = [name for name in made if name.parts[0] != "runs"]
     assert len(compared) > 10

@@ -186,7 +186,9 @@ def test_reports_show_themselves(tmp_path: Path) -> None:
     report = played(BOTH + ONE + DRAWN, tmp_path)
     assert repr(report) == "<StudyReport: s, 11 instances, 66 runs>"
     assert str(report).startswith("3 runs of 100 rounds\ninstance")
-    assert str(report).endswith(f"Played 66 runs; none was stored.\nThe report: {report.page}")
+    assert str(report).endswith(
+        f"Simulated 66 runs; 0 reused from a previous run.\nThe report: {report.page}"
+    )
     html = report._repr_html_()
     assert html.count("<table>") == 2
     assert case_sentence(report.summaries[0]) in html

@@ -62,8 +62,8 @@ def _overview(found: "Reproduction") -> str:
     settings, figure = found.results.played, found.results.figure
     pages = [overview(settings, [figure(one) for one in settings]).text()] if settings else []
     if found.runs:
-        kept = f"{count_text(found.stored, 'run')} were stored already" if found.stored else "none was stored"
-        pages.append(f"Played {count_text(found.runs - found.stored, 'run')}; {kept}.")
+        kept = f"{found.stored} reused from a previous run"
+        pages.append(f"Simulated {count_text(found.runs - found.stored, 'run')}; {kept}.")
     return "\n\n".join(pages)
 
 

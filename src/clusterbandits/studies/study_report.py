@@ -94,8 +94,8 @@ class StudyReport:
 
     def __str__(self) -> str:
         pages = [part.text() if isinstance(part, Table) else paragraph(part) for part in self._parts()]
-        kept = f"{count_text(self.stored, 'run')} were stored already" if self.stored else "none was stored"
-        played = f"Played {count_text(self.runs - self.stored, 'run')}; {kept}."
+        kept = f"{self.stored} reused from a previous run"
+        played = f"Simulated {count_text(self.runs - self.stored, 'run')}; {kept}."
         return "\n\n".join([*pages, f"{played}\nThe report: {plain(str(self.page))}"])
 
     def _repr_html_(self) -> str:
