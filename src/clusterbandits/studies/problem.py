@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.instance import Instance
-from clusterbandits.studies.history import read_history
 from clusterbandits.studies.table_file import TableFile, as_table_file
 from clusterbandits.studies.toml_file import parse_toml, read_text
 from clusterbandits.validate import Described, invalid, unknown
@@ -72,6 +71,8 @@ def is_table(source: str) -> bool:
 
 
 def _from_table(source: str | TableFile, widths: str | None, family: str | None, owner: str) -> Problem:
+    from clusterbandits.studies.history import read_history
+
     history = read_history(source, owner, family=family)
     instance = history.instance()
     file = as_table_file(source).path
