@@ -262,7 +262,7 @@ def run_process(*arguments: str, **environment: str) -> Any:
     return subprocess.run(command, capture_output=True, check=False, env=os.environ | environment)
 
 
-COMMANDS = ("advise", "bound", "example", "paper", "policies", "replay", "run", "simulate")
+COMMANDS = ("advise", "bound", "example", "paper", "policies", "replay", "run", "simulate", "warmup")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "-h"] for name in COMMANDS), ["--version"]])

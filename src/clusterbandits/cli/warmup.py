@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clusterbandits.cli.common import Json, Workers, interruptible, show
+from clusterbandits.cli.common import Json, interruptible, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 def warmup(
     policies: Annotated[
-        list[str] | None, typer.Argument(metavar="[POLICY]...", help="Names of policies. Default: all.")
+        list[str] | None, typer.Argument(metavar="POLICY", help="Names of policies. Default: all.")
     ] = None,
-    workers: Workers = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that compile at a time. Default: one per core.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compile policies ahead of time, for all reward families.
 
-    The compiled code is written to the folder that the environment variable CLUSTERBANDITS_CACHE names, or
-    else to the cache folder of the user. Code that is there already is not compiled again.
+    The environment variable CLUSTERBANDITS_CACHE names the folder for compiled
+    code; by default, it is the cache folder of the user. Code that is there
+    already is not compiled again.
     """
     from clusterbandits.cli.progress_bar import count_bar
     from clusterbandits.clusters import Clusters
