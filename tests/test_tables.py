@@ -48,8 +48,19 @@ def test_empty_tables_keep_their_heading() -> None:
 
 def test_long_tables_are_cut_in_notebooks() -> None:
     page = Table(("n",), tuple((n,) for n in range(1000))).html()
-    assert page.count("<tr>") == 201
+    first, _, rest = page.partition("<details><summary>All 1000 rows</summary>")
+    assert first.count("<tr>") == 11
+    assert rest.count("<tr>") == 201
     assert "… and 800 more rows" in page
+
+
+def test_long_texts_open_at_a_click_in_notebooks() -> None:
+    page = Table(("name", "n"), (("<b>" * 30, 1), ("short", 2)), title="A & B").html()
+    start = "&lt;b&gt;" * 19
+    assert f"<summary>{start}" in page
+    assert "&lt;b&gt;" * 30 in page
+    assert page.count("<details>") == 1
+    assert "A &amp; B</caption>" in page
 
 
 def test_cells() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterbandits.limits import LARGEST_MEAN
 from clusterbandits.partition import DATA_KEYS, Label, Partition
+from clusterbandits.plotting import drawn
 from clusterbandits.serial import read_json, restore_number, to_json
 from clusterbandits.tables import Table, cell
 from clusterbandits.validate import Described, as_float, as_mapping, check_keys, invalid, is_list, unknown
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from clusterbandits.plotting import Axes
 
 #: The share of a width by which a span may exceed it, in addition to the rounding error of the largest mean.
 TOLERANCE = 1e-9
@@ -216,12 +219,29 @@ class Clusters:
         groups = {name: list(arms) for name, arms in self.partition.groups.items()}
         return f"Clusters({list(groups.values()) if numbered else groups!r}, {widths})"
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the declared width of every cluster, with the names of its arms; return the Matplotlib axes.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> ax = Clusters({"red": ["a", "b"], "blue": ["c"]}, widths={"red": 0.03, "blue": 0.1}).plot()
+        >>> ax.get_xlabel(), [text.get_text() for text in ax.texts][:3]
+        ('width', ['red: 2 arms', 'a, b', '0.03'])
+        """
+        return drawn("clusters", self, ax)
+
     def _repr_html_(self) -> str:
         rows = tuple(
-            (name, width, ", ".join(map(str, arms)))
+            (name, len(arms), width, ", ".join(map(str, arms)))
             for (name, arms), width in zip(self.partition.groups.items(), self.widths, strict=True)
         )
-        return Table(("cluster", "width", "arms"), rows).html()
+        columns = ("cluster", "arms", "width", "names of the arms")
+        return Table(columns, rows, title="Clusters and declared widths").html()
 
 
 @dataclass(frozen=True)
@@ -241,6 +261,28 @@ class WidthFit:
     def violated(self) -> dict[Label, float]:
         """The clusters whose span exceeds the declared width, each with the excess."""
         return {name: over for name, over in zip(self.names, self.excess, strict=True) if over}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the span of every cluster beside its declared width; return the Matplotlib axes.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> ax = Clusters([2, 2], widths=0.02).fits([0.80, 0.84, 0.81, 0.82]).plot()
+        >>> [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
+        ['cluster 0: width too small by 0.02', 'cluster 1']
+        """
+        return drawn("width_fit", self, ax)
+
+    def _repr_html_(self) -> str:
+        columns = ("cluster", "span", "width", "too small by")
+        excess = [over or None for over in self.excess]
+        rows = tuple(zip(self.names, self.spans, self.widths, excess, strict=True))
+        return Table(columns, rows, title="Spans of the means and declared widths").html()
 
     def __str__(self) -> str:
         rows = zip(self.names, self.spans, self.excess, self.widths, strict=True)

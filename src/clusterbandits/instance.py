@@ -12,6 +12,7 @@ from clusterbandits.clusters import Clusters
 from clusterbandits.distributions import Distribution
 from clusterbandits.families import Family, as_family
 from clusterbandits.partition import DATA_KEYS, Label, Partition
+from clusterbandits.plotting import drawn
 from clusterbandits.tables import Table
 from clusterbandits.validate import Described, as_float, as_mapping, check_keys, invalid, is_list
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
+
+    from clusterbandits.plotting import Axes
 
     Floats = NDArray[np.float64]
 
@@ -171,11 +174,28 @@ class Instance:
         }
         return list(parts.values()) if self.partition.numbered and self.partition.anonymous else parts
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the means on a number line, a row with its span for every cluster; return the Matplotlib axes.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> ax = Instance({"red": [0.41, 0.43], "blue": [0.42, 0.45]}).plot()
+        >>> [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
+        ['red: span 0.02', 'blue: span 0.03']
+        """
+        return drawn("instance", self, ax)
+
     def _repr_html_(self) -> str:
         rows = tuple(
             zip(self.partition.cluster_names, self.arms, self.means.tolist(), self.gaps.tolist(), strict=True)
         )
-        return Table(("cluster", "arm", "mean", "gap"), rows, title=f"{self.family.spec} rewards").html()
+        title = f"Means of {self.family.spec} rewards, and gaps to the best"
+        return Table(("cluster", "arm", "mean", "gap"), rows, title=title).html()
 
 
 def _read(means: object, labels: object, arms: object) -> tuple[Partition, list[object]]:

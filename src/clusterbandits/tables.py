@@ -10,16 +10,23 @@ import itertools
 import math
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from rich.cells import cell_len, chop_cells, set_cell_size
+
+from clusterbandits.wording import shortened
 
 WIDTH = 80
 _SHORTEST = 6
 #: Lines of a cell that is wrapped.
 _MOST_LINES = 12
-_HTML_ROWS = 200
+#: Rows of a table in a notebook at most, those beyond which it is closed, and those that stay open then.
+_HTML_ROWS, _OPEN_ROWS, _FIRST_ROWS = 200, 24, 10
+#: Letters of a text in a notebook beyond which it is closed.
+_OPEN_LETTERS = 60
+_CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:0.2em 0.6em"
+_NOTE = "max-width:60em;margin:0.4em 0.6em"
 #: Notebooks would otherwise typeset dollars in names as formulas.
 _NO_FORMULAS = 'class="tex2jax_ignore mathjax_ignore"'
 #: What begins or ends markup inside a line. Underscores inside words and brackets without a target do not.
@@ -65,23 +72,37 @@ class Table:
         parts = [[_wrapped(text, size) for text, size in zip(row, sizes, strict=True)] for row in grid]
         return [line for row in parts for line in itertools.zip_longest(*row, fillvalue="")]
 
+    def titled(self, title: str) -> Table:
+        """Return the table with another title."""
+        return replace(self, title=title)
+
     def html(self) -> str:
-        """Return the table as an HTML fragment."""
+        """Return the table as an HTML fragment, in the colours of the page around it.
+
+        A long table shows its first rows; a click opens all of them. So does one on a long text.
+        """
+        rows, more = self.rows[:_HTML_ROWS], len(self.rows) - _HTML_ROWS
+        caption = self.title
+        shown = self._html_table(rows, caption)
+        if len(rows) > _OPEN_ROWS:
+            opened = f"<summary>All {len(self.rows)} rows</summary>{self._html_table(rows)}"
+            shown = f"{self._html_table(rows[:_FIRST_ROWS], caption)}<details>{opened}</details>"
+        cut = [f"… and {more} more rows"] if more > 0 else []
+        notes = "".join(f'<p style="{_NOTE}">{html_text(note)}</p>' for note in [*cut, *self.notes])
+        return f"<div {_NO_FORMULAS}>{shown}{notes}</div>"
+
+    def _html_table(self, rows: tuple[tuple[object, ...], ...], title: str = "") -> str:
         sides = ["right" if numeric else "left" for numeric in self._numeric()]
         styles = [f' style="padding:0.2em 0.6em;text-align:{side}"' for side in sides]
-        head = "".join(f"<th{a}>{html_text(name)}</th>" for a, name in zip(styles, self.columns, strict=True))
-        body = "".join(
-            "<tr>"
-            + "".join(f"<td{a}>{html_text(cell(v))}</td>" for a, v in zip(styles, row, strict=True))
-            + "</tr>"
-            for row in self.rows[:_HTML_ROWS]
+        head = "".join(
+            f"<th{a}>{_html_cell(name)}</th>" for a, name in zip(styles, self.columns, strict=True)
         )
-        caption = f"<caption>{html_text(self.title)}</caption>" if self.title else ""
-        more = len(self.rows) - _HTML_ROWS
-        cut = [f"… and {more} more rows"] if more > 0 else []
-        notes = "".join(f"<p>{html_text(note)}</p>" for note in [*cut, *self.notes])
-        table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<div {_NO_FORMULAS}>{table}{notes}</div>"
+        body = "".join(
+            f"<tr>{''.join(f'<td{a}>{_html_cell(v)}</td>' for a, v in zip(styles, row, strict=True))}</tr>"
+            for row in rows
+        )
+        caption = f'<caption style="{_CAPTION}">{html_text(title)}</caption>' if title else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def records(self) -> list[dict[str, object]]:
         """Return every row as a mapping from its column.
@@ -173,9 +194,18 @@ def html_text(text: str) -> str:
     return escape(plain(text))
 
 
+def _html_cell(value: object) -> str:
+    """Return a value as a cell of HTML; the end of a long text opens at a click."""
+    text = cell(value)
+    if len(text) <= _OPEN_LETTERS:
+        return html_text(text)
+    start = html_text(shortened(text, _OPEN_LETTERS))
+    return f"<details><summary>{start}</summary>{html_text(text)}</details>"
+
+
 def html_paragraph(text: str) -> str:
     """Return a sentence as a paragraph of HTML."""
-    return f"<p {_NO_FORMULAS}>{html_text(text)}</p>"
+    return f'<p {_NO_FORMULAS} style="{_NOTE}">{html_text(text)}</p>'
 
 
 class Markdown(str):

@@ -279,8 +279,8 @@ def test_views_and_plain_data() -> None:
     bound = regret_bound(Instance([[0.3, 0.7], [0.1, 0.2, 0.8]]), Clusters([2, 3], [0.5, 0.9]))
     assert repr(bound) == "RegretBound(lower=5.74059, clus_ucb=5.74059, classical=5.74059)"
     page = bound._repr_html_()
-    assert page.count("<tr>") == 3
-    assert "lower bound     5.741" in page
+    assert page.count("<tr>") == 4 + 3
+    assert 'lower bound</td><td style="padding:0.2em 0.6em;text-align:right">5.741</td>' in page
     assert 'text-align:right">4.408</td>' in page
     assert "A: regret if all arms of the cluster are used" in page
     odd = Instance({"<b>": [0.1, 0.9]})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clusterbandits.report.arms_panel import ArmsGroup, arms_panel
+from clusterbandits.report.arms_panel import arms_panel
 from clusterbandits.report.sheet import WIDTH, text_width
+from clusterbandits.report.views import ArmsGroup
 from tests.report.drawn import axes_of, words
 
 

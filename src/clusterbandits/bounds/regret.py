@@ -11,6 +11,7 @@ import numpy as np
 from clusterbandits.bounds import view
 from clusterbandits.bounds.cluster import ClusterBound, Evidence, inverse, solve
 from clusterbandits.instance import paired_clusters
+from clusterbandits.plotting import drawn
 from clusterbandits.validate import whole
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from clusterbandits.families import Family
     from clusterbandits.instance import Instance
     from clusterbandits.partition import Label
+    from clusterbandits.plotting import Axes
 
     Floats = NDArray[np.float64]
 
@@ -115,6 +117,25 @@ class RegretBound:
 
     def __str__(self) -> str:
         return view.text(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the bounds of every cluster side by side; return the Matplotlib axes.
+
+        The legend has the sums over all clusters. Bounds that are equal in every cluster share their bars.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> from clusterbandits import Clusters, Instance
+        >>> ax = regret_bound(Instance([[0.3, 0.4], [0.7, 0.8]]), Clusters([2, 2], widths=0.1)).plot()
+        >>> ax.get_xlabel(), [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
+        ('regret per log n', ['cluster 0: 2 arms', 'cluster 1: 2 arms'])
+        """
+        return drawn("regret_bound", self, ax)
 
     def _repr_html_(self) -> str:
         return view.html(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING
 
 from clusterbandits.clusters import exceeds
@@ -29,19 +28,27 @@ def text(bound: RegretBound) -> str:
 
 def html(bound: RegretBound) -> str:
     """Return the summary and the table as HTML, for notebooks."""
-    return f"<pre>{escape(summary(bound))}</pre>{cluster_table(bound).html()}"
+    columns = ("bound", "regret per log n", "for")
+    rates = Table(columns, _rates(bound), title=_head(bound), notes=(_verdict(bound),))
+    return f"{rates.html()}{cluster_table(bound).titled('Bounds per cluster').html()}"
 
 
 def summary(bound: RegretBound) -> str:
     """Return the three rates with explanations."""
-    rows = [
+    lines = [f"  {name:<12}{cell(rate):>9}   {meaning}" for name, rate, meaning in _rates(bound)]
+    return "\n".join([_head(bound), *lines, paragraph(_verdict(bound))])
+
+
+def _head(bound: RegretBound) -> str:
+    return f"Regret per log n, {bound.family.spec} rewards, best mean {cell(bound.best_mean)}"
+
+
+def _rates(bound: RegretBound) -> tuple[tuple[str, float, str], ...]:
+    return (
         ("lower bound", bound.lower, "any good policy that knows the clusters"),
         ("Clus-UCB", bound.clus_ucb, "Clus-UCB (Theorem 2)"),
         ("classical", bound.classical, "any good policy that does not (Lai-Robbins)"),
-    ]
-    head = f"Regret per log n, {bound.family.spec} rewards, best mean {cell(bound.best_mean)}"
-    lines = [f"  {name:<12}{cell(rate):>9}   {meaning}" for name, rate, meaning in rows]
-    return "\n".join([head, *lines, paragraph(_verdict(bound))])
+    )
 
 
 def _verdict(bound: RegretBound) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from clusterbandits.plotting import drawn
 from clusterbandits.tables import Table, cell
 
 if TYPE_CHECKING:
     from clusterbandits.partition import Label
+    from clusterbandits.plotting import Axes
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,23 @@ class Explanation:
             kept = len(columns) - (1 if any(one.index is not None for one in self.arms) else 2)
             return Table(columns[:kept], tuple(row[:kept] for row in rows), title=f"Round {self.round}")
         return Table(columns, rows, title=f"Round {self.round}: f(n) = {cell(self.threshold)}")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw estimates and indices, and which other arms hold an arm down; return the Matplotlib axes.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> views = ArmView("a", "red", 9, 0.4, 0.2, 0.6, 0.5, {"b": 0.3}), ArmView("b", "red", 0)
+        >>> ax = Explanation(10, 2.3, views).plot()
+        >>> ax.get_xlabel(), [text.get_text() for text in ax.texts]
+        ('mean reward, round 10', ['red', 'a', 'b 30 %', 'b', 'never pulled'])
+        """
+        return drawn("explanation", self, ax)
 
     def __str__(self) -> str:
         return self.table().text()

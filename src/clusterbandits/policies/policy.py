@@ -18,6 +18,7 @@ from clusterbandits.fingerprint import is_own
 from clusterbandits.limits import MOST_ARMS
 from clusterbandits.outside import load, reference, source_key
 from clusterbandits.partition import check_arms
+from clusterbandits.plotting import drawn
 from clusterbandits.policies.arms import alone, layout_of, members_of
 from clusterbandits.policies.choosing import as_labels
 from clusterbandits.policies.explanation import ArmView, Explanation
@@ -26,6 +27,7 @@ from clusterbandits.policies.protocol import KERNELS, one_round
 from clusterbandits.policies.settings import check_prior, documented, read_settings, refuse_setting, signature
 from clusterbandits.policies.width_alarm import fresh_alarm
 from clusterbandits.serial import read_json, to_json
+from clusterbandits.tables import Table
 from clusterbandits.validate import Described, check_keys, invalid, known_name, whole
 from clusterbandits.wording import is_text
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from clusterbandits.partition import Label
+    from clusterbandits.plotting import Axes
     from clusterbandits.policies.arms import Ints
     from clusterbandits.policies.protocol import Assumption, State
 
@@ -333,8 +336,12 @@ class Policy(Online):
             return self._explain()
 
     def _explain(self) -> Explanation:
+        scores = self._scores() if self._live.pulls.all() else None
+        return Explanation(self._next_round, None, self._views_of_arms(scores))
+
+    def _views_of_arms(self, scores: Sequence[float] | None = None) -> tuple[ArmView, ...]:
+        """Return what it knows of every arm, with what arms are compared by where that is given."""
         state, level = self._live, math.log(self._next_round)
-        scores = self._scores() if state.pulls.all() else None
         arms = []
         for number, cluster in enumerate(self.clusters.partition.cluster_names):
             label, pulls = self.clusters.arms[number], int(state.pulls[number])
@@ -345,7 +352,41 @@ class Policy(Online):
             low, high = (bound(self.family.law, mean, level / pulls) for bound in (lower, upper))
             score = None if scores is None else scores[number]
             arms.append(ArmView(label, cluster, pulls, mean, low, high, score))
-        return Explanation(self._next_round, None, tuple(arms))
+        return tuple(arms)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean reward of every arm with its interval, and its share of the pulls.
+
+        Only rewards that were told count. Intervals are those of ``explain``. Returns the Matplotlib axes.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> from clusterbandits import KLUCB
+        >>> policy = KLUCB(Clusters({"red": ["a", "b"]}))
+        >>> policy.tell("a", 3, pulls=4)
+        >>> policy.tell("b", 2, pulls=12)
+        >>> [text.get_text() for text in policy.plot().texts]
+        ['red', 'a', '25 %', 'b', '75 %']
+        """
+        with self._lock:
+            views = self._views_of_arms()
+        return drawn("policy", self, views, ax)
+
+    def _repr_html_(self) -> str:
+        with self._lock:
+            views, rounds = self._views_of_arms(), self._next_round - 1
+        total = sum(view.pulls for view in views)
+        rows = tuple(
+            (view.cluster, view.arm, view.pulls, f"{100 * view.pulls / max(1, total):.0f} %", view.mean)
+            for view in views
+        )
+        title = f"{self.label} after {rounds:,} rounds"
+        return Table(("cluster", "arm", "pulls", "share", "mean"), rows, title=title).html()
 
     def _scores(self) -> list[float] | None:
         """Return the score of each arm, once all have been pulled; None if the policy chooses at random."""

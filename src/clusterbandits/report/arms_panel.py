@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -20,45 +18,16 @@ from clusterbandits.tables import cell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from clusterbandits.report.sheet import Place
+    from clusterbandits.report.views import ArmsGroup
 
     Floats = NDArray[np.float64]
 
 _BAND = "#B8B8B8"
-
-
-@dataclass(frozen=True, eq=False)
-class ArmsGroup:
-    """One group as the picture shows it; estimates that are not there are NaN."""
-
-    name: str
-    labels: tuple[str, ...]
-    means: Floats
-    lows: Floats
-    highs: Floats
-    #: Whether each arm may be the best of all.
-    hopeful: NDArray[np.bool_]
-    #: The width that is safe to declare.
-    width: float
-    #: The least and the largest possible mean.
-    limits: tuple[float, float] = (0.0, 1.0)
-
-    @property
-    def band(self) -> tuple[float, float]:
-        """Where the safe width lies: around the middle of the estimates, inside the limits."""
-        known = self.means[~np.isnan(self.means)]
-        least, most = self.limits
-        middle = float((known.min() + known.max()) / 2) if known.size else (least + most) / 2
-        low = min(max(least, middle - self.width / 2), max(least, most - self.width))
-        return low, min(most, low + self.width)
-
-    @property
-    def ending(self) -> str:
-        """What the heading says of the width."""
-        return f": width {cell(self.width)}" if len(self.labels) > 1 else ""
 
 
 def arms_panel(

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from clusterbandits.report.picture import Picture, picture
-from clusterbandits.report.sheet import Entry, fitted, panel, text_width
+from clusterbandits.report.sheet import WIDTH, Entry, fitted, panel, text_width
 from clusterbandits.report.style import LETTERS, dress, log_axis, looks, settings
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.validate import invalid
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+    from clusterbandits.report.sheet import Place
 
     Floats = NDArray[np.float64]
 
@@ -85,6 +88,19 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
     title
         Title above the picture.
     """
+    axes = ratio_axes(regrets, base, title)
+    rows = ratio_rows(regrets, base)
+    said = "; ".join(f"{row.label} {row.quantiles[2]:.2g}, less in {row.better:.0%}" for row in rows)
+    many = count_text(rows[0].instances, "instance")
+    return picture(
+        axes.figure.figure, name, f"Median of the regret over that of {base} in {many}: {said}.", title
+    )
+
+
+def ratio_axes(
+    regrets: Mapping[str, Floats], base: str, title: str = "", *, on: Place = Figure, width: float = WIDTH
+) -> Axes:
+    """Return the axes with the drawing; the other parameters are those of ``ratio_panel``."""
     rows = ratio_rows(regrets, base)
     if not rows:
         raise invalid(
@@ -95,10 +111,9 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
     legend = [[Entry("tick: median; thick: half of the instances; thin: 90 %")]]
     labels = [fitted(row.label, _ROOM) for row in rows]
     left = max(map(text_width, labels)) + 4
-    with settings():
-        figure, axes = panel(
-            _ROW * (len(rows) + 0.5), legend, title, f"Regret over that of {base}, in {many}", left
-        )
+    words, height = f"Regret over that of {base}, in {many}", _ROW * (len(rows) + 0.5)
+    with settings(on):
+        _, axes = panel(height, legend, title, words, left, width, on=on)
         dress(axes, grid="x")
         for place, row in enumerate(rows):
             _bar(axes, -place, row.quantiles, look[row.label].colour)
@@ -106,9 +121,7 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
         axes.set_ylim(-len(rows) + 0.4, 0.6)
         axes.tick_params(axis="y", length=0)
         _scale(axes, rows)
-        said = "; ".join(f"{row.label} {row.quantiles[2]:.2g}, less in {row.better:.0%}" for row in rows)
-        alt = f"Median of the regret over that of {base} in {many}: {said}."
-        return picture(figure, name, alt, title)
+    return axes
 
 
 def _bar(axes: Axes, y: float, quantiles: Floats, colour: str) -> None:

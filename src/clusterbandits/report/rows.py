@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import rcParams
 from matplotlib.transforms import ScaledTranslation
 
 from clusterbandits.report.sheet import axes_size, fitted, letters_scale, text_width
@@ -28,6 +28,7 @@ _SIZES = ((60, 3.6, LETTERS), (200, 2.4, 5.5))
 _BARE, _MOST_TALL = 1.2, 240.0
 _MOST_NAME, _BARE_LEFT, _BESIDE = 34.0, 4.0, 1.2
 _SMALLEST = 4.0
+_NARROWER = 0.55
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,10 @@ class Rows:
         axes.set_ylim(self.height, 0)
         width, height = axes_size(axes)
         scale = height / self.height
-        own = rcParams["font.size"] if scale != 1.0 else self._size[1]
-        letters = min(self._size[1] * letters_scale(), own, 0.95 * self.row * scale * 72 / 25.4)
+        if not math.isclose(scale, 1.0):
+            # On axes of a user, which the layout of their figure will make narrower.
+            width *= _NARROWER
+        letters = min(self._size[1] * letters_scale(), 0.95 * self.row * scale * 72 / 25.4)
         words: dict[str, Any] = {"va": "center_baseline", "parse_math": False}
         for group, (name, ending) in enumerate(self.headings):
             if name or ending:

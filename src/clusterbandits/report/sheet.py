@@ -41,7 +41,7 @@ _MILLIMETRES_A_POINT = 25.4 / 72
 #: Longer texts are cut before anything is measured.
 _MOST_LETTERS = 300
 #: Letters of a line in a legend on axes of a user.
-_MOST_LEGEND = 60
+_LEGEND_LETTERS = 44
 #: No letter is narrower, but for marks that stand on others.
 _NARROWEST = 0.7
 
@@ -131,7 +131,7 @@ def _give_legend(axes: Axes, entries: Sequence[Entry], words: str, legend_at: st
     made = axes.legend(handles, ["."] * len(handles), title=plain(words) or None, alignment="left", **where)
     for text, entry in zip(made.get_texts(), entries, strict=True):
         text.set_parse_math(False)
-        text.set_text(shortened(plain(entry.text), _MOST_LEGEND))
+        text.set_text("\n".join(textwrap.wrap(shortened(plain(entry.text), _MOST_LETTERS), _LEGEND_LETTERS)))
     made.get_title().set_parse_math(False)
 
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _WIDE_ENOUGH: dict[str, Any] = {"color": "#000000", "linewidth": 1.2}
 _TOO_SMALL: dict[str, Any] = {"color": "#B00000", "linewidth": 2.2}
 _LEFT = 4.0
+#: Letters on a screen are up to this much wider than their outlines.
+_HINTED = 1.03
 _MOST_SHADED = 4
 _MOST_SAID = 6
 #: Brackets may leave so many times the spread of all means free on either side; longer ones get arrows.
@@ -265,8 +267,8 @@ def _label(row: SpanRow, axes: Axes, y: float) -> None:
     reached = -math.inf
     for mean in np.unique(row.means):
         labels = ", ".join(row.labels[k] for k in np.flatnonzero(row.means == mean))
-        text = fitted(labels, inner)
-        half = text_width(text) / 2
+        text = fitted(labels, 0.95 * inner)
+        half = _HINTED * text_width(text) / 2
         # Above its arm, unless the picture ends before the label does.
         ends = half + 0.5 - _LEFT, inner + _LEFT - half - 0.5
         place = max(ends[0], min((mean - low) * scale, ends[1]))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import textwrap
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from clusterbandits.extras import extras_explained
+from clusterbandits.plotting import drawn
 from clusterbandits.simulation import statistics
 from clusterbandits.simulation.statistics import (
     Difference,
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from clusterbandits.bounds import RegretBound
     from clusterbandits.instance import Instance
     from clusterbandits.partition import Label
+    from clusterbandits.plotting import Axes
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -229,6 +232,34 @@ class Result:
         columns = ("policy", "regret", "±", "median", "95 %", "best %", "slope")
         rows = tuple(map(self._row, range(len(self.labels))))
         return Table(columns, rows, title=textwrap.fill(title, WIDTH), notes=tuple(notes))
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        bound: RegretBound | None = None,
+        scale: Literal["log", "linear"] = "log",
+    ) -> Axes:
+        """Draw mean regret against rounds, with 95 % bootstrap bands; return the Matplotlib axes.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+        bound
+            Bounds to draw beside the curves, as slopes from a tenth of the horizon on.
+        scale
+            Scale of the rounds.
+
+        Examples
+        --------
+        >>> from clusterbandits import Instance
+        >>> pulls = [[[[1, 9], [2, 98]], [[3, 7], [4, 96]]]]
+        >>> ax = Result(Instance([[0.5], [0.75]]), ["kl-ucb"], [10, 100], pulls).plot()
+        >>> ax.get_xlabel(), ax.get_lines()[0].get_ydata().tolist()
+        ('round n, log scale', [0.5, 0.75])
+        """
+        return drawn("result", self, ax, bound, scale)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a summary as plain data; None stands for values that need more than one run."""

@@ -10,14 +10,12 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from clusterbandits.families import Bernoulli
-from clusterbandits.report.arms_panel import ArmsGroup, arms_figure, arms_panel
+from clusterbandits.report.arms_panel import arms_figure, arms_panel
 from clusterbandits.report.picture import check_picture_file, save_figure
 from clusterbandits.serial import number_text
 from clusterbandits.simulation.statistics import count_text
-from clusterbandits.studies.group_advice import may_be_best
+from clusterbandits.studies.arms_view import MOST_GROUPS, arms_groups
 from clusterbandits.studies.history import TABLES
 from clusterbandits.studies.table_file import TableFile, as_table_file
 from clusterbandits.tables import plain
@@ -26,10 +24,9 @@ from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
     from clusterbandits.report.picture import Picture
+    from clusterbandits.report.views import ArmsGroup
     from clusterbandits.studies.advise import Advice
 
-_INTERVAL = 0.95
-_MOST_GROUPS = 40
 _RUNS = 48
 _PLAYED = 5
 _WIDE = 100
@@ -57,31 +54,13 @@ def save_arms_picture(advice: Advice, file: str | os.PathLike[str]) -> None:
 
 
 def drawn_groups(advice: Advice) -> tuple[ArmsGroup, ...]:
-    """Return the numbers of the picture: the groups with the best arms first, and their best arms first."""
-    history = advice.history
-    lows, highs = history.intervals(_INTERVAL).T
-    hopeful = may_be_best(history, advice.confidence)
-    groups = []
-    for part, one in zip(history.partition.members, advice.groups, strict=True):
-        order = part[np.argsort(-np.nan_to_num(history.means[part], nan=history.family.low), kind="stable")]
-        group = ArmsGroup(
-            name=str(one.name),
-            labels=tuple(str(history.arms[k]) for k in order),
-            means=history.means[order],
-            lows=lows[order],
-            highs=highs[order],
-            hopeful=hopeful[order],
-            width=one.width,
-            limits=(history.family.low, history.family.high),
-        )
-        groups.append(group)
-    groups.sort(key=lambda group: -float(np.nan_to_num(group.means[0], nan=history.family.low)))
-    return tuple(groups[:_MOST_GROUPS])
+    """Return the numbers of the picture."""
+    return arms_groups(advice.history, advice.widths, advice.confidence)
 
 
 def _title(advice: Advice) -> str:
     arms, groups = len(advice.history.arms), len(advice.groups)
-    shown = f", the best {_MOST_GROUPS} of them" if groups > _MOST_GROUPS else ""
+    shown = f", the best {MOST_GROUPS} of them" if groups > MOST_GROUPS else ""
     return f"{count_text(arms, 'arm')} in {count_text(groups, 'group')}{shown}"
 
 

@@ -12,8 +12,10 @@ from clusterbandits.clusters import Clusters
 from clusterbandits.families import Bernoulli
 from clusterbandits.instance import Instance
 from clusterbandits.limits import LARGEST_SEED, MOST_ROWS
+from clusterbandits.plotting import drawn
 from clusterbandits.policies import POLICIES
 from clusterbandits.studies import advice_tables
+from clusterbandits.studies.arms_view import arms_groups
 from clusterbandits.studies.candidates import AdviceSettings, choose, simulate_candidates
 from clusterbandits.studies.group_advice import group_advice
 from clusterbandits.studies.history import read_history
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
     from clusterbandits.families import Family
     from clusterbandits.partition import Label
+    from clusterbandits.plotting import Axes
     from clusterbandits.policies import Policy
     from clusterbandits.simulation.campaign import Listener
     from clusterbandits.studies.candidates import Candidate
@@ -97,6 +100,26 @@ class Advice:
     def candidate_table(self) -> Table:
         """Return a row for every policy that was tried."""
         return advice_tables.candidate_table(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean of every arm with its 95 % confidence interval; return the Matplotlib axes.
+
+        Bands show the safe widths of the groups, and diamonds the arms that may be the best.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> rows = {"arm": ["a", "b"], "group": ["x", "y"], "trials": [50, 50], "successes": [5, 20]}
+        >>> ax = advise(rows, horizon=100, worlds=2).plot()
+        >>> [text.get_text() for text in ax.texts]
+        ['y', 'x', 'b', 'a']
+        """
+        groups = arms_groups(self.history, self.widths, self.confidence)
+        return drawn("arms", groups, ax, "Advice.plot", self.history.mean_name)
 
     def text(self, table: object = None) -> str:
         """Return everything as text; ``table`` is the path of the history, for the code at the end."""

@@ -13,7 +13,9 @@ from clusterbandits.distributions import Empirical
 from clusterbandits.families import Bernoulli, Bounded, as_family
 from clusterbandits.instance import Instance
 from clusterbandits.partition import Partition
+from clusterbandits.plotting import drawn
 from clusterbandits.simulation.statistics import count_text
+from clusterbandits.studies.arms_view import arms_groups
 from clusterbandits.studies.columns import Source
 from clusterbandits.studies.history_rows import COLUMNS, read_rows
 from clusterbandits.studies.mean_bounds import Sums
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from clusterbandits.families import Family
     from clusterbandits.partition import Label
+    from clusterbandits.plotting import Axes
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -185,6 +188,26 @@ class History:
         columns["mean"] = [None if np.isnan(mean) else mean for mean in self.means.tolist()]
         return Table(tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean of every arm with its 95 % confidence interval; return the Matplotlib axes.
+
+        Bands show safe widths of the groups, and diamonds the arms that may be the best, both with a
+        confidence of 95 %.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> rows = {"arm": ["a", "b"], "group": ["red", "red"], "trials": [40, 50], "successes": [4, 10]}
+        >>> [text.get_text() for text in read_history(rows).plot().texts]
+        ['red: width 0.265', 'b', 'a']
+        """
+        widths = dict(zip(self.groups, self.clusters().widths, strict=True))
+        return drawn("arms", arms_groups(self, widths), ax, "History.plot", self.mean_name)
+
     def __repr__(self) -> str:
         where = f"{count_text(len(self.arms), 'arm')} in {count_text(len(self.groups), 'group')}"
         law = "" if isinstance(self.family, Bernoulli) else f", {self.family.spec}"
@@ -194,7 +217,7 @@ class History:
         return self.table().text()
 
     def _repr_html_(self) -> str:
-        return self.table().html()
+        return self.table().titled(f"History: {count_text(int(self.trials.sum()), 'trial')}").html()
 
 
 def read_history(

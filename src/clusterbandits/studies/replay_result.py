@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from clusterbandits.plotting import drawn
+from clusterbandits.report.views import Estimates, EstimatesView
 from clusterbandits.simulation.statistics import after_history, count_text, place_of, plus_minus
 from clusterbandits.studies.log_checks import unnoticed
 from clusterbandits.tables import Table, cell, plain
@@ -16,6 +18,7 @@ from clusterbandits.tables import Table, cell, plain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from clusterbandits.plotting import Axes
     from clusterbandits.studies.log_survey import Survey
 
     Floats = NDArray[np.float64]
@@ -131,6 +134,46 @@ class ReplayResult:
         rows = zip(log.arms, groups, log.counts.tolist(), log.means.tolist(), errors, strict=True)
         notes = ("±: standard error.",)
         return Table(("arm", "group", "rows", "reward", "±"), tuple(rows), notes=notes)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the reward per round of every policy with its confidence interval; return the Matplotlib axes.
+
+        A dashed line shows what the log's own choices earned.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+
+        Examples
+        --------
+        >>> from random import Random
+        >>> from clusterbandits import replay
+        >>> random, means = Random(1), {"a": 0.3, "b": 0.7}
+        >>> shown = [random.choice("ab") for _ in range(2000)]
+        >>> rewards = [int(random.random() < means[arm]) for arm in shown]
+        >>> log = {"time": list(range(2000)), "arm": shown, "reward": rewards}
+        >>> ax = replay(log, ["ucb1"], rounds=50).plot()
+        >>> ax.get_xlabel(), [text.get_text() for text in ax.texts]
+        ('reward per round', ['ucb1'])
+        """
+        found = [self.value(label) for label in self.labels]
+        group = Estimates(
+            heading=("", ""),
+            names=self.labels,
+            means=np.array([one.value for one in found]),
+            lows=np.array([one.low for one in found]),
+            highs=np.array([one.high for one in found]),
+            policies=self.labels,
+        )
+        view = EstimatesView(
+            (group,),
+            "reward per round",
+            mean="mean over episodes",
+            interval=f"{100 * self.confidence:g} % confidence interval",
+            reference=(self.log.mean, "the log's own choices"),
+        )
+        return drawn("estimates", view, ax, "ReplayResult.plot")
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterbandits.bounds import regret_bound
+from clusterbandits.plotting import drawn
 from clusterbandits.report.page import Section
 from clusterbandits.report.pulls_panel import pulls_panel
 from clusterbandits.report.ratio_panel import ratio_panel, ratio_rows
-from clusterbandits.report.regret_panel import regret_panel
+from clusterbandits.report.regret_panel import PolicyCurve, RegretView, regret_panel
 from clusterbandits.report.regret_table import regret_table
 from clusterbandits.report.spans_panel import spans_panel
+from clusterbandits.report.style import regret_text
 from clusterbandits.report.sweep_panel import Sweep, sweep_panel
+from clusterbandits.report.views import Estimates, EstimatesView
 from clusterbandits.simulation.statistics import count_text
 from clusterbandits.studies.study_summary import (
     CaseSummary,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from clusterbandits.plotting import Axes
     from clusterbandits.report.picture import Picture
     from clusterbandits.simulation.results import Result
     from clusterbandits.studies.study_file import Study
@@ -49,6 +53,8 @@ _HIGHEST = 3.0
 _MOST_GROUPS = 24
 _MOST_ARMS = 200
 _MOST_CURVES = 8
+#: Instances of an overview, and standard errors to either side of a mean that hold 95 %.
+_MOST_SHOWN, _TWO_SIDED = 40, 1.96
 #: Letters of a name in the names of files.
 _SHORT = 40
 
@@ -78,6 +84,26 @@ class StudyReport:
     def curves(self) -> pd.DataFrame:
         """Return mean regret and its standard error at every checkpoint, as in data/curves.csv."""
         return curve_frame(self.summaries)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the main result of the study; return the Matplotlib axes.
+
+        A single instance: mean regret against rounds, ± 1.96 standard errors. Several: mean regret after the
+        last round, divided by that of the first policy. Drawn instances alone: quantiles of this ratio.
+
+        Parameters
+        ----------
+        ax
+            The axes to draw on; by default those of a new figure.
+        """
+        alone = [one for one in self.summaries if not one.drawn]
+        owner = "StudyReport.plot"
+        if len(alone) == 1:
+            return drawn("regret", summary_view(alone[0]), ax, owner)
+        if alone:
+            return drawn("estimates", overview_view(alone), ax, owner)
+        family = next(iter(drawn_families(self.summaries).values()))
+        return drawn("ratios", family_regrets(family), family[0].base["policy"], ax, owner)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: every row of the summary."""
@@ -112,6 +138,44 @@ class StudyReport:
         for name, family in drawn_families(self.summaries).items():
             yield family_table(name, family)
             yield family_sentence(family)
+
+
+def summary_view(summary: CaseSummary) -> RegretView:
+    """Return the curves of one instance."""
+    curves = [
+        PolicyCurve(row["policy"], mean, mean - _TWO_SIDED * error, mean + _TWO_SIDED * error)
+        for row, mean, error in zip(summary.rows, summary.means, summary.errors, strict=True)
+    ]
+    return RegretView(
+        summary.rounds,
+        summary.base["runs"],
+        tuple(curves),
+        start=int(summary.rounds[0]),
+        bands="± 1.96 standard errors",
+    )
+
+
+def overview_view(summaries: Sequence[CaseSummary]) -> EstimatesView:
+    """Return the ratios of regret on several instances, run by run, a group of rows for each."""
+    base = summaries[0].base["policy"]
+    groups = []
+    for one in summaries[:_MOST_SHOWN]:
+        scale = max(one.base["regret"], 1e-300)
+        others = [row for row in one.rows if row["policy"] != base]
+        means = np.array([row["regret"] / scale for row in others])
+        reach = np.array([_TWO_SIDED * (row["difference_error"] or 0.0) / scale for row in others])
+        labels = tuple(str(row["policy"]) for row in others)
+        heading = one.name, f": {base} {regret_text(one.base['regret'])}"
+        groups.append(Estimates(heading, labels, means, means - reach, means + reach, policies=labels))
+    cut = len(summaries) - _MOST_SHOWN
+    return EstimatesView(
+        tuple(groups),
+        f"mean regret divided by that of {base}",
+        mean="mean",
+        interval="± 1.96 standard errors of the difference",
+        reference=(1.0, base),
+        notes=(f"{count_text(cut, 'more instance')} in data/summary.csv",) if cut > 0 else (),
+    )
 
 
 def case_section(place: int, comparison: Comparison, summary: CaseSummary) -> Section:
