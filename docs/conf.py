@@ -41,10 +41,12 @@ myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_cache_path = "_build/.jupyter_cache"
-nb_execution_timeout = 120
+nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True
+# Announcements, such as that of a compilation, are not the same in every build.
+nb_output_stderr = "remove"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
