@@ -42,7 +42,13 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+# Text that is written by hand; docs/style.txt says which words it avoids.
+STYLED := $(filter-out docs/reference/audit.md docs/changelog.md docs/contributing.md,$(wildcard docs/*.md docs/explanation/*.md docs/how-to/*.md docs/reference/*.md docs/tutorials/*.md))
+
 docs: $(READY)-docs
+	@$(BIN)/codespell
+	@$(BIN)/codespell --dictionary docs/style.txt $(STYLED)
+	@$(BIN)/python docs/spelling.py
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs docs/_build/html
 	@echo "Written: docs/_build/html/index.html"
 

@@ -26,11 +26,13 @@ def prose(text: str) -> str:
 
 
 def unknown_words(text: str, known: set[str], dictionary: Dictionary) -> list[str]:
-    """Return the words that are neither known nor in the dictionary; names with capitals inside are skipped."""
+    """Return the words that are neither known nor in the dictionary, without names such as KLUCB."""
     words = set(re.findall(r"(?<![\w.@_/-])[^\W\d_][^\W\d_’']*[^\W\d_](?![\w@_/])", prose(text)))
     plain = (word for word in words if word[1:].islower() and word.isascii())
     return sorted(
-        word for word in plain if word.lower() not in known and not any(map(dictionary.lookup, {word, word.lower()}))
+        word
+        for word in plain
+        if word.lower() not in known and not any(map(dictionary.lookup, {word, word.lower()}))
     )
 
 
