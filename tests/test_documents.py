@@ -26,7 +26,13 @@ README = ROOT / "README.md"
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("README.md", 8), ("docs/reference/policies.md", 5), ("docs/how-to/replay.md", 4)]
+    ("page", "least"),
+    [
+        ("README.md", 8),
+        ("docs/reference/policies.md", 5),
+        ("docs/how-to/replay.md", 4),
+        ("docs/how-to/tables.md", 2),
+    ],
 )
 def test_examples_print_what_they_say(page: str, least: int) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)

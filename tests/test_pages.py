@@ -28,6 +28,7 @@ TESTS = {
     "docs/how-to/own-policies.md": "tests/own/test_python_policy.py",
     "docs/how-to/replay.md": "tests/test_documents.py",
     "docs/how-to/service.md": "tests/service/test_examples.py",
+    "docs/how-to/tables.md": "tests/test_documents.py",
     "docs/how-to/studies.md": "tests/studies/test_study_file.py",
     "docs/reference/policies.md": "tests/test_documents.py",
 }
