@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from clusterbandits import kernel_cache
 from clusterbandits.cli.main import run
-from clusterbandits.kernel_cache import cache
 
 
 def ended(*arguments: str) -> object:
     with pytest.raises(SystemExit) as stop:
         run(list(arguments))
     return stop.value.code
-
-
-def test_what_was_compiled_is_not_compiled_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """Policies that share their kernels are compiled together."""
-    for _ in range(2):
-        assert ended("warmup", "kl-ucb", "clus-ucb", "--json") == 0
-        captured = capsys.readouterr()
-    assert captured.err == ""
-    found = json.loads(captured.out)
-    assert found["folder"] == str(cache().own)
-    assert found["policies"] == ["kl-ucb", "clus-ucb"]
-    assert found["kernels"] == 0
-    assert list(found["compiled"]) == ["kl-ucb"]
-    assert found["bytes"] > 10**5
-    assert ended("warmup", "ucb1") == 0
-    assert ended("warmup", "ucb1") == 0
-    assert "ucb1 had been compiled before" in capsys.readouterr().out
 
 
 def test_unknown_policies_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
