@@ -168,7 +168,7 @@ def _check_refusal(err: str, said: str) -> None:
     assert sentence.isprintable(), said
     assert sentence.count("Error: ") == 1, said
     assert len(sentence) <= _LONGEST, f"{len(sentence)} letters\n{said}"
-    assert "The output must be writable" not in sentence, said
+    assert "The output cannot be written" not in sentence, said
     assert "The operating system stopped" not in sentence, said
 
 

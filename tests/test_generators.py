@@ -109,7 +109,7 @@ def test_many_arms_and_other_families() -> None:
         (lambda: random_instance("scattered", [2], 0.95, 1), "each from 0 to 0.9"),
         (
             lambda: random_instance("separated", [2, 2], 0.45, 1),
-            "less than 0.9 in sum where ranges are separated",
+            "less than 0.9 in total for separated groups",
         ),
         (
             lambda: random_instance("scattered", [2], 0.1, 1, within=(1, 0)),

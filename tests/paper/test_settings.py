@@ -72,7 +72,7 @@ def test_a_folder_remembers_what_began_it(tmp_path: Path) -> None:
     assert claim_folder(tmp_path, PaperSettings()) == begun
     del data["fingerprint"]
     (tmp_path / MANIFEST).write_text(json.dumps(data))
-    with pytest.raises(InvalidInputError, match="is that of a report"):
+    with pytest.raises(InvalidInputError, match="a folder with a valid"):
         claim_folder(tmp_path, PaperSettings())
     earlier = {**data, "format": "clusterbandits paper 1", "kernels": "0" * 16}
     (tmp_path / MANIFEST).write_text(json.dumps(earlier))
@@ -110,7 +110,7 @@ def test_a_foreign_manifest_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(InvalidInputError, match=r"not one with 'thesis.tex'"):
+    with pytest.raises(InvalidInputError, match="thesis"):
         claim_folder(tmp_path, PaperSettings())
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
