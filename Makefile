@@ -5,6 +5,7 @@
 # make demo    the service with simulated visitors: a page that moves
 # make fuzz    30 minutes of random attempts to break it
 # make docs    the documentation site: docs/_build/html/index.html
+# make package wheel and sdist, installed in clean environments and tried
 # make gallery real tables as worked studies: docs/gallery
 PYTHON ?= python3
 BIN := .venv/bin
@@ -12,7 +13,7 @@ READY := .venv/.ready
 # Both names: pip reads the first for the package and, before 25.3, for its build; later pips read the second for the build.
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(PYTHON) -m pip --python $(BIN)/python install -qq
 
-.PHONY: setup demo paper audit test check docs format bench league gallery fuzz clean
+.PHONY: setup demo paper audit test check package docs format bench league gallery fuzz clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -44,6 +45,9 @@ check: setup
 
 # Text that is written by hand; docs/style.txt says which words it avoids.
 STYLED := $(filter-out docs/reference/audit.md docs/changelog.md docs/contributing.md,$(wildcard docs/*.md docs/explanation/*.md docs/how-to/*.md docs/reference/*.md docs/tutorials/*.md))
+
+package:
+	$(PYTHON) -m tests.installed
 
 docs: $(READY)-docs
 	@$(BIN)/codespell
