@@ -27,6 +27,7 @@ extensions = [
     "myst_nb",
     "numpydoc",
     "reference_pages",
+    "shell_cells",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",

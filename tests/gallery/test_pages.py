@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import clusterbandits as cb
@@ -12,6 +13,7 @@ from clusterbandits.studies.history import TABLES, table_file, table_history, ta
 from clusterbandits.studies.run_study import run_study
 from clusterbandits.studies.study_file import parse_study, read_study
 from gallery.__main__ import NAMES, ROOT
+from gallery.front_picture import NAMES as POLICIES, PALETTES, alt_text, draw
 from gallery.page import Findings, overview_text, page_text
 
 DOCS = ROOT / "docs" / "gallery"
@@ -66,9 +68,14 @@ def test_words_follow_what_was_found(tmp_path: Path) -> None:
     assert "(admissions.md) | 12 | 6 |" in overview_text([found])
 
 
-def test_the_readme_says_what_the_gallery_says() -> None:
-    gallery = re.findall(r"^\| \[.*$", (DOCS / "index.md").read_text(), re.MULTILINE)
-    assert len(gallery) == len(NAMES)
-    readme = (ROOT / "README.md").read_text()
-    for row in gallery:
-        assert re.sub(r"\]\(([a-z-]+\.md)\)", r"](docs/gallery/\1)", row) in readme
+def test_the_picture_of_the_readme_is_described_as_drawn() -> None:
+    (words,) = re.findall(r'<img alt="(.*?)"', (ROOT / "README.md").read_text())
+    for palette in PALETTES:
+        assert words in (DOCS / f"front-{palette.name}.svg").read_text()
+    instance = cb.Instance({"x": {"a": 0.5, "b": 0.9}, "y": {"c": 0.7}})
+    result = cb.simulate(instance, list(POLICIES), horizon=1000, runs=2, seed=1)
+    assert f"{result.mean('kindred')[-1]:,.0f} for kindred" in alt_text(instance, result)
+    lines = draw(instance, result, PALETTES[0]).axes[1].get_lines()
+    assert [np.asarray(line.get_ydata())[-1] for line in lines] == [
+        result.mean(name)[-1] for name in POLICIES
+    ]
