@@ -369,7 +369,7 @@ def test_an_arm_that_does_not_exist_is_refused(answer: object) -> None:
 def test_classes_that_cannot_be_policies_are_refused() -> None:
     with pytest.raises(cb.InvalidInputError, match="Nothing: select must be defined"):
         type("Nothing", (cb.PythonPolicy,), {"name": "nothing"})
-    with pytest.raises(cb.InvalidInputError, match="a name that no policy of the package has"):
+    with pytest.raises(cb.InvalidInputError, match="a name that no built-in policy has"):
         type("Taken", (cb.PythonPolicy,), {"name": "ucb1", "select": lambda *_: 0})
     for text in ("no_such_module:Greedy", "json:loads", "json:no", "json:"):
         with pytest.raises(cb.InvalidInputError):

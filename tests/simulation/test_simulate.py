@@ -586,6 +586,10 @@ BAD_INPUT: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+#: Errors of policies' names and settings, which say what is unknown instead of naming a parameter.
+UNNAMED = r"^Unknown (policy|setting) .*[.?]$|^KLUCB: a must be given"
+
+
 @pytest.mark.parametrize(("parameter", "changed"), BAD_INPUT)
 def test_bad_input_is_refused_before_anything_begins(
     tmp_path: Path, parameter: str, changed: dict[str, Any]
@@ -600,7 +604,8 @@ def test_bad_input_is_refused_before_anything_begins(
         "store": store,
     }
     threads = threading.active_count()
-    with pytest.raises(cb.InvalidInputError, match=rf"^.*: {parameter} must be .*, but got .*\.$"):
+    said = UNNAMED if parameter == "policy" else rf"^.*: {parameter} must be .*, but got .*\.$"
+    with pytest.raises(cb.InvalidInputError, match=said):
         loosely(**{**whole, **changed})
     assert threading.active_count() == threads
     assert not store.exists()
@@ -612,14 +617,26 @@ def test_policies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     named = cb.Instance({"red": {"a": 0.3, "b": 0.7}, "blue": {"c": 0.5}})
     other = cb.Clusters({"red": ["a", "b"], "blue": ["d"]}, widths=1)
     cases: list[tuple[cb.Instance, object, str]] = [
-        (poisson, cb.KLUCB(clusters), "'policies'.* made for poisson rewards"),
-        (poisson, [cb.KLUCB(clusters, family="exponential")], "'policies'.* made for poisson rewards"),
-        (CLUSTERED, [cb.KLUCB(clusters, family="exponential")], "'policies'.* made for bernoulli rewards"),
+        (poisson, cb.KLUCB(clusters), "policies must be policies for poisson rewards"),
+        (
+            poisson,
+            [cb.KLUCB(clusters, family="exponential")],
+            "policies must be policies for poisson rewards",
+        ),
+        (
+            CLUSTERED,
+            [cb.KLUCB(clusters, family="exponential")],
+            "policies must be policies for bernoulli rewards",
+        ),
         (CLUSTERED, cb.KLUCB(cb.Clusters([2, 2], widths=1)), "5 arms of the instance"),
         (EASY, ["kl-ucb", cb.KLUCB(clusters, label="x")], "2 arms of the instance"),
         (named, cb.ClusUCB(other), "clusters of the arms of the instance"),
-        (CLUSTERED, [cb.KLUCB(clusters), cb.ClusUCB(clusters, label="kl-ucb")], "'policies'.*'kl-ucb' twice"),
-        (CLUSTERED, ["kl-ucb", "kl-ucb:a=0"], "'policies'.*'kl-ucb' twice"),
+        (
+            CLUSTERED,
+            [cb.KLUCB(clusters), cb.ClusUCB(clusters, label="kl-ucb")],
+            "policies must be .*'kl-ucb' twice",
+        ),
+        (CLUSTERED, ["kl-ucb", "kl-ucb:a=0"], "policies must be .*'kl-ucb' twice"),
     ]
     for instance, policies, sentence in cases:
         with pytest.raises(cb.InvalidInputError, match=sentence):
