@@ -40,9 +40,13 @@ from tests.simulation.dask_cluster import DaskCluster
     ],
 )
 def test_what_is_no_address_is_refused(address: Any) -> None:
-    with pytest.raises(cb.InvalidInputError, match="must be the address of a scheduler, as tcp://HOST:PORT"):  # noqa: SIM117
-        with dask_executor(address):
-            pytest.fail("it connected")
+    with (
+        pytest.raises(
+            cb.InvalidInputError, match="must be the address of a scheduler, as in tcp://HOST:PORT"
+        ),
+        dask_executor(address),
+    ):
+        pytest.fail("it connected")
 
 
 @pytest.mark.parametrize("listens", [False, True])
@@ -71,9 +75,15 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["simulate", "0.3,0.7", "--store", "out", "--dask", "localhost"], "tcp://HOST:PORT"),
-        (["paper", "--out", "out", "--dask", "localhost"], "tcp://HOST:PORT"),
-        (["simulate", "0.3,0.7", "--dask", "tcp://localhost:1", "--workers", "2"], "'workers'"),
+        (
+            ["simulate", "0.3,0.7", "--store", "out", "--dask", "localhost"],
+            "--dask must be the address of a scheduler, as in tcp://HOST:PORT",
+        ),
+        (
+            ["paper", "--out", "out", "--dask", "localhost"],
+            "--dask must be the address of a scheduler, as in tcp://HOST:PORT",
+        ),
+        (["simulate", "0.3,0.7", "--dask", "tcp://localhost:1", "--workers", "2"], "--workers must be"),
     ],
 )
 def test_commands_refuse_in_one_sentence(

@@ -199,5 +199,7 @@ def test_replay_refuses_what_cannot_be_a_start(start: Any, said: str) -> None:
 def test_replay_refuses_sums_for_policies_that_need_every_reward() -> None:
     log = uniform_log(np.random.default_rng(3), 4000)
     policy = EveryReward(PAST.clusters(WIDTHS))
-    with pytest.raises(cb.InvalidInputError, match=r"of replay must be left out for every-reward-in-a-study"):
+    with pytest.raises(
+        cb.InvalidInputError, match=r"^replay: start must be left out for every-reward-in-a-study"
+    ):
         replayed(log, policy, start=PAST)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 60
 #: Parameters of the library whose option or argument has another name.
-_ALIASES = {"means": "problem", "policies": "policy", "figures": "figure"}
+_ALIASES = {"means": "problem", "policies": "policy", "address": "dask", "figures": "figure"}
 #: How Typer and older Clicks begin their sentences, and how ours do.
 _PHRASES = {
     "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
