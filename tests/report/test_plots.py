@@ -219,7 +219,7 @@ def test_a_study_shows_ratios_to_its_first_policy() -> None:
 
 
 def test_other_than_axes_are_refused() -> None:
-    with pytest.raises(cb.InvalidInputError, match="'ax'"):
+    with pytest.raises(cb.InvalidInputError, match="ax must be"):
         CLUSTERS.plot(ax=plt.figure())  # type: ignore[arg-type]
     assert len(plt.get_fignums()) == 1
 
