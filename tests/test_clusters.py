@@ -357,7 +357,7 @@ def test_deep_json_is_refused() -> None:
 
 def test_long_lists_of_names_are_cut() -> None:
     clusters = Clusters({f"cluster {k}": 1 for k in range(1000)}, widths=0.1)
-    with pytest.raises(InvalidInputError, match=r"cluster 1, .*, … and 9\d\d more, but got 'x'\.$") as error:
+    with pytest.raises(InvalidInputError, match=r"'x'.* cluster 1, .*, … and 9\d\d more\.$") as error:
         clusters.members("x")
     assert len(str(error.value)) < 400
 

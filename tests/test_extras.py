@@ -115,8 +115,11 @@ def test_commands_name_the_extra_before_they_start(
 
 def test_the_service_and_the_bounds_need_no_tables_or_plots(tmp_path: Path) -> None:
     lean = {"dask", "plot", "tables", "testing"}
-    checked = command_without(lean, "serve", "upgrade", "--data", str(tmp_path))
-    assert checked.returncode == 0, checked.stderr
+    folder = str(tmp_path)
+    key = ("keys", "add", "website", "--role", "read", "--data", folder)
+    for arguments in (key, ("serve", "upgrade", "--data", folder), ("serve", "check", "--data", folder)):
+        done = command_without(lean, *arguments)
+        assert done.returncode == 0, done.stderr
     done = without(lean, "import clusterbandits.service.app, clusterbandits.service.demo")
     assert done.returncode == 0, done.stderr
     bound = command_without(set(EXTRAS), "bound", "0.41,0.42; 0.43,0.44")

@@ -54,7 +54,11 @@ def unknown(
     Unknown arm 3. Available: 0, 1, 2.
     """
     known = list(names)
-    advice = did_you_mean(given, known) or f"Available: {listed(known) if known else 'none'}."
+    texts = list(map(str, known))
+    # Labels such as 1 and '1', or the empty one, differ only in quotation marks.
+    unclear = len(set(texts)) < len(texts) or "" in texts
+    available = listed(map(repr, known) if unclear else texts) if known else "none"
+    advice = did_you_mean(given, known) or f"Available: {available}."
     place = f" {shortened(escaped(where), _SHOWN)}" if where else ""
     message = f"Unknown {kind} {shown(given)}{place}. {advice}"
     return InvalidInputError(message, parameter=parameter or kind, owner=owner)

@@ -314,7 +314,7 @@ def test_what_kindred_has_learned_is_shared_and_not_copied() -> None:
         name
         for name in live.kinship._fields
         if not _shared(getattr(view.kinship, name), getattr(live.kinship, name))
-    ] == ["told"]
+    ] == ["observed"]
 
 
 def _shared(one: Any, other: Any) -> bool:

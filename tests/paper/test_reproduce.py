@@ -129,7 +129,7 @@ def test_other_settings_are_refused_in_one_sentence(report: tuple[Path, str]) ->
     before = (folder / "index.html").read_bytes()
     found = paper("--runs", "7", "--horizon", "3000", "--seed", "1", folder=folder)
     assert (found.returncode, found.stdout) == (2, "")
-    assert "one of a report with the same runs." in found.stderr
+    assert "Its report has other runs." in found.stderr
     assert found.stderr.count("\n") == 1
     assert (folder / "index.html").read_bytes() == before
 

@@ -125,7 +125,7 @@ def test_what_cannot_be_retired_or_available_changes_nothing() -> None:
             call("x")
     for arm in "bcdef"[:-1]:
         policy.retire_arm(arm)
-    with pytest.raises(cb.InvalidInputError, match="one is left"):
+    with pytest.raises(cb.InvalidInputError, match="at least two arms that are not retired"):
         policy.retire_arm("f")
     for arm in "bcde":
         policy.restore_arm(arm)

@@ -205,7 +205,7 @@ def test_what_is_no_table_of_rewards_is_refused(tape: object) -> None:
 
 def test_text_and_complex_numbers_are_no_rewards() -> None:
     for tape in ([["1"] * 3] * 5, np.ones((5, 3), dtype=complex)):
-        with pytest.raises(cb.InvalidInputError, match=r"of play must be"):
+        with pytest.raises(cb.InvalidInputError, match="play: tape must be"):
             loosely(cb.KLUCB(CLUSTERS), tape)
 
 

@@ -339,7 +339,7 @@ def test_revenues_get_advice_too() -> None:
     assert advice.policy().family == cb.Bounded(0, 50)
     assert "family='bounded:low=0.0,high=50.0'" in advice.code()
     assert max(map(len, str(advice).splitlines())) <= 80
-    with pytest.raises(cb.InvalidInputError, match="bounds for other rewards"):
+    with pytest.raises(cb.InvalidInputError, match="bounds must be given, as in family="):
         advise(revenues())
 
 

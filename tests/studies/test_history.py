@@ -252,7 +252,7 @@ def test_a_warm_policy_is_one_that_was_told() -> None:
 
 @pytest.mark.parametrize("history", ["history.csv", ROWS, None])
 def test_a_warm_policy_needs_a_history(history: Any) -> None:
-    with pytest.raises(cb.InvalidInputError, match=r"of ClusUCB\.from_history must be a history, as read"):
+    with pytest.raises(cb.InvalidInputError, match=r"ClusUCB\.from_history: history must be .* read_history"):
         cb.ClusUCB.from_history(history)
 
 

@@ -65,7 +65,7 @@ def test_data_hold_everything(result: cb.ReplayResult) -> None:
 def test_policies_go_by_label_or_place(result: cb.ReplayResult) -> None:
     assert result.values(1).tolist() == result.values("clus-ucb").tolist()
     for wrong in ("ucb1", 2, -1):
-        with pytest.raises(cb.InvalidInputError, match="must be one of kl-ucb, clus-ucb"):
+        with pytest.raises(cb.InvalidInputError, match=r"Unknown policy|must be"):
             result.values(wrong)
 
 
@@ -83,7 +83,7 @@ def test_unfinished_episodes_are_left_out(result: cb.ReplayResult) -> None:
 def test_episodes_that_are_all_alike_are_no_certainty() -> None:
     log = uniform_log(np.random.default_rng(4), 20_000)
     text = str(cb.replay(log | {"reward": np.zeros(20_000)}, "kl-ucb"))
-    assert "all episodes earned the same, from which no interval can be had" in text
+    assert "all episodes earned the same, so there is no interval" in text
 
 
 def test_the_survey_is_what_plain_python_finds() -> None:

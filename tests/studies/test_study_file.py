@@ -116,15 +116,15 @@ def test_widths(value: str, key: str, allowed: str) -> None:
     assert own == (4, f"instances[0].{key}", sentence)
 
 
-ALL = "one of ucb1, moss, epsilon-greedy, kl-ucb"
+ALL = "Available: ucb1, moss, epsilon-greedy, kl-ucb"
 PLAYERS: list[tuple[str, str, str]] = [
     ("'kl-ucb'", "policies", "a list of at least one, as in policies = "),
     ("[]", "policies", "a list of at least one"),
     ("[3]", "policies[0]", "names of policies, or tables with the key policy"),
     ("['kl-ucb', ['moss']]", "policies[1]", "names of policies, or tables with the key policy"),
-    ("['ucb9']", "policies[0]", ALL),
+    ("['ucb9']", "policies[0]", "Did you mean 'ucbc'?"),
     ("['']", "policies[0]", ALL),
-    ("['kl-ucb:b=1']", "policies[0]", "'kl-ucb' followed by a and refresh"),
+    ("['kl-ucb:b=1']", "policies[0]", "Unknown setting 'b' of policy kl-ucb. Available: a, refresh."),
     ("['clus-ucb:a=x']", "policies[0]", "a number from 0 to 1e+06, but got 'x'"),
     ("[{ a = 2 }]", "policies[0].policy", "the name of a policy, as in policy = 'kl-ucb', but got nothing"),
     ("[{ policy = 3 }]", "policies[0].policy", "the name of a policy, as in policy = 'kl-ucb', but got 3"),
@@ -176,7 +176,7 @@ PROBLEMS: list[tuple[str, int, str, str]] = [
         "instances[0].table",
         "got means and table",
     ),
-    ("[[instances]]\nmean = [[0.5]]\n", 3, "instances[0].mean", "name, means, table, random, family, widths"),
+    ("[[instances]]\nmean = [[0.5]]\n", 3, "instances[0].mean", "Did you mean 'means'?"),
     ("[[instances]]\nmeans = 0.5\n", 3, "instances[0].means", "lists of means, one for each group"),
     ("[[instances]]\nmeans = 'a'\n", 3, "instances[0].means", "lists of means, one for each group"),
     ("[[instances]]\nmeans = [[0.5, 1.5]]\n", 3, "instances[0].means", "from 0 to 1 for bernoulli rewards"),
@@ -196,9 +196,9 @@ PROBLEMS: list[tuple[str, int, str, str]] = [
         f"{INSTANCE}{INSTANCE}family = 'weird'\n",
         6,
         "instances[1].family",
-        "one of bernoulli, gaussian, poisson, exponential",
+        "Available: bernoulli, gaussian, poisson, exponential",
     ),
-    (f"{INSTANCE}family = 3\n", 4, "instances[0].family", "one of bernoulli"),
+    (f"{INSTANCE}family = 3\n", 4, "instances[0].family", "Available: bernoulli"),
     ("[[instances]]\ntable = { columns = {} }\n", 3, "instances[0].table", "keys file, columns, decimal"),
     ("[[instances]]\ntable = { file = 'x', colour = 1 }\n", 3, "instances[0].table", "keys file, columns"),
     ("[[instances]]\ntable = 3\n", 3, "instances[0].table", "one of flights-by-origin"),
@@ -217,7 +217,7 @@ def test_instances(text: str, line: int, key: str, allowed: str) -> None:
 DRAWING: list[tuple[str, int, str, str]] = [
     ("", 3, "groups", "a whole number of at least 1, or two, the smaller first, but got nothing"),
     (BOTH, 3, "span", "a number of at least 0, or two, the smaller first, but got nothing"),
-    (f"{BOTH}span = 0.1\nsed = 1\n", 7, "sed", "count, layout, groups, arms, span, within, seed"),
+    (f"{BOTH}span = 0.1\nsed = 1\n", 7, "sed", "Did you mean 'seed'?"),
     (f"{BOTH}span = 0.1\ncount = 0\n", 7, "count", "a whole number of at least 1"),
     (f"{BOTH}span = 0.1\ncount = 100_001\n", 7, "count", "a whole number of at most 100000"),
     (f"{BOTH}span = 0.1\nseed = -1\n", 7, "seed", "a whole number of at least 0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
@@ -70,7 +71,10 @@ class Threads:
         if self._processes is None:
             import loky
 
-            self._processes = loky.get_reusable_executor(max_workers=self._workers, timeout=_IDLE)
+            # With other arguments than last time, loky starts new processes: old ones lack later paths.
+            self._processes = loky.get_reusable_executor(
+                self._workers, timeout=_IDLE, initializer=_import_from, initargs=(tuple(sys.path),)
+            )
         plan = simulation.plan
         # One policy at a time, so that each process imports or receives only the code it needs.
         part = dataclasses.replace(plan, policies=(plan.policies[block.policy],))
@@ -90,6 +94,11 @@ class Threads:
         if self._processes is not None and not all(future.done() for future in futures):
             self._processes.shutdown(wait=True, kill_workers=True)
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _import_from(paths: tuple[str, ...]) -> None:
+    """Let this process import what its parent can import."""
+    sys.path[:] = paths
 
 
 class Remote:
