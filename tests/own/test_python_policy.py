@@ -251,7 +251,7 @@ def test_memory_is_saved_and_nothing_else_can_be_remembered(tmp_path: Path) -> N
             self.seen = n
             return 0
 
-    with pytest.raises(cb.InvalidInputError, match="a tuple with 'seen' in it"):
+    with pytest.raises(cb.InvalidInputError, match="a tuple that contains 'seen'"):
         Forgetful(CLUSTERS).ask()
 
 
