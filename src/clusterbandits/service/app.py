@@ -31,7 +31,7 @@ from clusterbandits.service.live import stopping
 from clusterbandits.service.messages import FORMS
 from clusterbandits.service.metrics import Metrics
 from clusterbandits.service.operations import Read
-from clusterbandits.service.refusals import RefusedError, UnavailableError
+from clusterbandits.service.refusals import RefusedError, UnavailableError, sentence_of
 from clusterbandits.service.settings import VARIABLE, ServiceSettings
 from clusterbandits.service.writer import Writer
 from clusterbandits.wording import escaped, shortened
@@ -121,7 +121,7 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(_request: Request, error: ClusterBanditsError) -> Response:
         code = error.code if isinstance(error, RefusedError) else 422
         extra = {"Retry-After": "1"} if code in {429, 503} else None
-        return JSONResponse({"detail": str(error)}, code, headers=extra)
+        return JSONResponse({"detail": sentence_of(error)}, code, headers=extra)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> Response:

@@ -20,7 +20,7 @@ from clusterbandits.service.experiment import Experiment
 from clusterbandits.service.log import Event
 from clusterbandits.service.operations import Write, warm_up
 from clusterbandits.service.recent import Recent
-from clusterbandits.service.refusals import RefusedError, UnavailableError
+from clusterbandits.service.refusals import RefusedError, UnavailableError, sentence_of
 from clusterbandits.service.schema import Kind
 
 if TYPE_CHECKING:
@@ -320,4 +320,4 @@ def _outcome(operation: Operation, batch: Batch) -> Any:
     except RefusedError as refusal:
         return refusal
     except ClusterBanditsError as error:
-        return RefusedError(422, str(error))
+        return RefusedError(422, sentence_of(error))

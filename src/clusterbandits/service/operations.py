@@ -11,7 +11,7 @@ from clusterbandits.errors import ClusterBanditsError
 from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, Asked, Experiment, created_body
 from clusterbandits.service.log import Event, new_token, read_id
 from clusterbandits.service.plan import CHANGEABLE, MOST_ARMS, check_label, read_plan
-from clusterbandits.service.refusals import RefusedError
+from clusterbandits.service.refusals import RefusedError, sentence_of
 from clusterbandits.service.schema import Kind
 from clusterbandits.service.views import describe, explain
 from clusterbandits.validate import invalid
@@ -362,5 +362,5 @@ class Rewards(Write):
             names = {404: "unknown", 409: "conflict", 410: "late", 403: "forbidden"}
             code, sentence, status = refusal.code, str(refusal), names[refusal.code]
         except ClusterBanditsError as error:
-            code, sentence, status = 422, str(error), "invalid"
+            code, sentence, status = 422, sentence_of(error), "invalid"
         return {"id": one.id, "status": status, "value": None, "code": code, "detail": sentence}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.errors import ClusterBanditsError, InvalidInputError
 
 
 class RefusedError(ClusterBanditsError):
@@ -26,3 +26,10 @@ class UnavailableError(RefusedError):
 
     def __init__(self, sentence: str) -> None:
         super().__init__(503, sentence)
+
+
+def sentence_of(error: ClusterBanditsError) -> str:
+    """Return what an answer says of an error: it names the field of the request."""
+    if isinstance(error, InvalidInputError) and error.requirement:
+        return error.naming(f"The field '{error.parameter}'")
+    return str(error)
