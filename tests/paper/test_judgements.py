@@ -1,4 +1,4 @@
-"""Every judgement on data that make the claim true, false, half true and undecidable."""
+"""All judgements, on data that make the claim true, false, partly true and inconclusive."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def result_of(rounds: list[int], pulls: list[list[list[list[int]]]]) -> Result:
     return Result(Instance([[0.5], [0.75]]), ("x",), np.array(rounds), np.array(pulls))
 
 
-def test_an_estimate_is_decided_by_students_t() -> None:
+def test_signs_use_students_t() -> None:
     # t(3, 0.975) = 3.1824, t(3, 0.9875) = 4.1765
     assert Estimate(3.2, 1, 4).sign() == 1
     assert Estimate(-3.1, 1, 4).sign() == 0
@@ -65,53 +65,60 @@ def test_paired_differences_are_sharper() -> None:
         ([1, 1, 0], Verdict.CONDITION),
         ([0, 1, 0], Verdict.FAILS),
         ([0, 1, 1], Verdict.FAILS),
-        ([1, 0, 1], Verdict.UNDECIDED),
-        ([0, 0, 1], Verdict.UNDECIDED),
+        ([1, 0, 1], Verdict.INCONCLUSIVE),
+        ([0, 0, 1], Verdict.INCONCLUSIVE),
     ],
 )
 def test_verdicts_by_cases(cases: list[int], verdict: Verdict) -> None:
     assert by_cases(*(["x"] * count for count in cases)) == verdict
 
 
-def test_less_in_every_figure() -> None:
+def test_differences_below_zero_in_all_figures() -> None:
     judge = comparisons.judge_all_below
     assert judge({"a": LOW, "b": LOW}).verdict == Verdict.HOLDS
     assert judge({"a": LOW, "b": HIGH}).verdict == Verdict.CONDITION
     assert judge({"a": HIGH}).verdict == Verdict.FAILS
     found = judge({"a": LOW, "b": OPEN})
-    assert (found.verdict, found.measured) == (Verdict.UNDECIDED, "So in a; not decided in b.")
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert "below 0 in a; inconclusive in b" in found.measured
     assert found.details is not None
-    assert found.details.rows[0] == ("a", "-5.0 ± 1.0", "less")
+    assert found.details.rows[0] == ("a", "-5.0 ± 1.0", "below 0")
 
 
-def test_less_in_some_figure() -> None:
+def test_a_difference_below_zero_in_some_figure() -> None:
     judge = comparisons.judge_some_below
     assert judge({"a": LOW, "b": HIGH}).verdict == Verdict.HOLDS
     assert judge({"a": HIGH, "b": HIGH}).verdict == Verdict.FAILS
-    assert judge({"a": HIGH, "b": OPEN}).verdict == Verdict.UNDECIDED
+    assert judge({"a": HIGH, "b": OPEN}).verdict == Verdict.INCONCLUSIVE
 
 
-def test_poor_in_every_reading() -> None:
+def test_poor_in_all_interpretations() -> None:
     judge, rival = comparisons.judge_poor, Estimate(100, 2, 48)
     good, bad = (Estimate(50, 2, 48), rival), (Estimate(900, 2, 48), rival)
     assert judge({"exact": bad, "batched": bad}).verdict == Verdict.HOLDS
     found = judge({"exact": good, "batched": bad})
     assert found.verdict == Verdict.CONDITION
-    assert found.measured == "Poor with batched; not with exact."
+    assert found.measured == "Poor with batched; not poor with exact."
     assert judge({"exact": good}).verdict == Verdict.FAILS
-    assert judge({"exact": (Estimate(120, 300, 48), rival)}).verdict == Verdict.UNDECIDED
+    assert judge({"exact": (Estimate(120, 300, 48), rival)}).verdict == Verdict.INCONCLUSIVE
 
 
 def test_linear_growth() -> None:
     linear, slow, between = Estimate(0.97, 0.01, 48), Estimate(0.1, 0.01, 48), Estimate(0.85, 0.2, 48)
-    regrets = {"exact, a": HIGH, "50-round, a": HIGH}
-    found = widths.judge_linear({"exact, a": slow, "50-round, a": linear}, regrets)
+    regrets = {"exact indices, a": HIGH, "refresh, a": HIGH}
+    found = widths.judge_linear({"exact indices, a": slow, "refresh, a": linear}, regrets)
     assert found.verdict == Verdict.CONDITION
-    expected = "Linear in 0 of 1 readings with exact indices and 1 of 1 readings with 50-round indices."
-    assert found.measured == expected
-    assert widths.judge_linear({"exact, a": linear, "50-round, a": linear}, regrets).verdict == Verdict.HOLDS
-    assert widths.judge_linear({"exact, a": slow, "50-round, a": slow}, regrets).verdict == Verdict.FAILS
-    assert widths.judge_linear({"exact, a": between}, regrets).verdict == Verdict.UNDECIDED
+    assert (
+        "0 of 1 interpretations with exact indices and 1 of 1 interpretations with refresh" in found.measured
+    )
+    assert (
+        widths.judge_linear({"exact indices, a": linear, "refresh, a": linear}, regrets).verdict
+        == Verdict.HOLDS
+    )
+    assert (
+        widths.judge_linear({"exact indices, a": slow, "refresh, a": slow}, regrets).verdict == Verdict.FAILS
+    )
+    assert widths.judge_linear({"exact indices, a": between}, regrets).verdict == Verdict.INCONCLUSIVE
 
 
 def test_growth_is_the_exponent_of_the_last_decade() -> None:
@@ -122,16 +129,16 @@ def test_growth_is_the_exponent_of_the_last_decade() -> None:
     assert found.error == pytest.approx(0.0, abs=1e-12)
 
 
-def test_batches_that_cost_nothing() -> None:
+def test_a_refresh_that_adds_no_regret() -> None:
     judge, exact = widths.judge_harmless, Estimate(100, 1, 48)
     assert judge({"a": (exact, Estimate(101, 1, 48))}).verdict == Verdict.HOLDS
     assert judge({"a": (exact, Estimate(200, 1, 48))}).verdict == Verdict.FAILS
-    assert judge({"a": (exact, Estimate(110, 5, 48))}).verdict == Verdict.UNDECIDED
+    assert judge({"a": (exact, Estimate(110, 5, 48))}).verdict == Verdict.INCONCLUSIVE
 
 
 def test_a_theorem_is_refuted_by_one_case() -> None:
     assert by_cases(["a"], ["b"], [], universal=True) == Verdict.FAILS
-    assert by_cases(["a"], [], ["b"], universal=True) == Verdict.UNDECIDED
+    assert by_cases(["a"], [], ["b"], universal=True) == Verdict.INCONCLUSIVE
 
 
 def test_rates_that_agree() -> None:
@@ -139,31 +146,33 @@ def test_rates_that_agree() -> None:
     assert judge({"a": measured(3.7, 0.2, 3.68)}).verdict == Verdict.HOLDS
     assert judge({"a": measured(5.7, 0.2, 3.68)}).verdict == Verdict.FAILS
     assert judge({"a": measured(1.7, 0.2, 3.68), "b": measured(3.7, 0.2, 3.68)}).verdict == Verdict.FAILS
-    assert judge({"a": measured(3.7, 2.0, 3.68)}).verdict == Verdict.UNDECIDED
-    assert judge({"a": measured(4.3, 0.2, 3.68)}).verdict == Verdict.UNDECIDED
+    assert judge({"a": measured(3.7, 2.0, 3.68)}).verdict == Verdict.INCONCLUSIVE
+    assert judge({"a": measured(4.3, 0.2, 3.68)}).verdict == Verdict.INCONCLUSIVE
 
 
 def test_rates_on_one_side() -> None:
     below, above = {"a": measured(1.7, 0.2, 3.68)}, {"a": measured(5.7, 0.2, 3.68)}
     assert rates.judge_at_most(below).verdict == rates.judge_at_least(above).verdict == Verdict.HOLDS
     assert rates.judge_at_most(above).verdict == rates.judge_at_least(below).verdict == Verdict.FAILS
-    assert rates.judge_at_most({"a": rates.Measured(Estimate(9.0, 0.7, 2), 3.7)}).verdict == Verdict.UNDECIDED
+    assert (
+        rates.judge_at_most({"a": rates.Measured(Estimate(9.0, 0.7, 2), 3.7)}).verdict == Verdict.INCONCLUSIVE
+    )
 
 
-def test_not_optimal_where_ruined_or_dear() -> None:
+def test_not_optimal_if_runs_miss_the_best_arm_or_regret_exceeds_the_bound() -> None:
     judge, fine = rates.judge_not_optimal, np.array([0.99, 0.98])
-    cheap, dear = {"a": measured(3.0, 0.1, 5.6)}, {"a": measured(7.0, 0.1, 5.6)}
-    assert judge(cheap, fine).verdict == Verdict.FAILS
-    assert judge(cheap, np.array([0.99, 0.01])).verdict == Verdict.HOLDS
-    assert judge(dear, fine).verdict == Verdict.HOLDS
-    assert judge({"a": measured(5.6, 1.0, 5.6)}, fine).verdict == Verdict.UNDECIDED
+    low, high = {"a": measured(3.0, 0.1, 5.6)}, {"a": measured(7.0, 0.1, 5.6)}
+    assert judge(low, fine).verdict == Verdict.FAILS
+    assert judge(low, np.array([0.99, 0.01])).verdict == Verdict.HOLDS
+    assert judge(high, fine).verdict == Verdict.HOLDS
+    assert judge({"a": measured(5.6, 1.0, 5.6)}, fine).verdict == Verdict.INCONCLUSIVE
 
 
 def test_slow_growth() -> None:
     slow, fast, open_ = Estimate(0.2, 0.02, 48), Estimate(0.9, 0.02, 48), Estimate(0.4, 0.2, 48)
     assert widths.judge_slow({"a": slow}).verdict == Verdict.HOLDS
     assert widths.judge_slow({"a": slow, "b": fast}).verdict == Verdict.CONDITION
-    assert widths.judge_slow({"a": slow, "b": open_}).verdict == Verdict.UNDECIDED
+    assert widths.judge_slow({"a": slow, "b": open_}).verdict == Verdict.INCONCLUSIVE
 
 
 def test_a_ratio_has_the_error_of_both() -> None:
@@ -183,7 +192,7 @@ def test_rates_are_measured_over_the_last_decades() -> None:
 
 
 def test_bad_rounds_are_those_whose_index_is_below_the_mean() -> None:
-    """The count without solving equals the count of indices that the policy itself explains."""
+    """The count from the evidence equals the count from the indices that the policy reports."""
     instance = Instance([[0.3, 0.7], [0.1, 0.2, 0.8]])
     policy = ClusUCB(instance.clusters((0.4, 0.7)), a=0.0)
     rng = np.random.default_rng(11)
@@ -205,13 +214,13 @@ def test_bad_rounds_are_those_whose_index_is_below_the_mean() -> None:
 def test_bad_rounds_judged() -> None:
     assert judge_rare(Estimate(0.1, 0.1, 24), 10**5).verdict == Verdict.HOLDS
     assert judge_rare(Estimate(90, 1, 24), 10**5).verdict == Verdict.FAILS
-    assert judge_rare(Estimate(2.5, 1, 24), 10**5).verdict == Verdict.UNDECIDED
+    assert judge_rare(Estimate(2.5, 1, 24), 10**5).verdict == Verdict.INCONCLUSIVE
     assert judge_rare(Estimate(0.0, 0.0, 24), 10**5).verdict == Verdict.HOLDS
-    assert judge_rare(Estimate(0.0, 0.0, 1), 10**5).verdict == Verdict.UNDECIDED
+    assert judge_rare(Estimate(0.0, 0.0, 1), 10**5).verdict == Verdict.INCONCLUSIVE
     assert bad_rounds(5.0, 500, 3, 0).value <= bad_rounds(0.0, 500, 3, 0).value
 
 
-def test_claims_are_put_to_the_test_where_their_figures_were_played() -> None:
+def test_claims_are_tested_if_their_figures_are_simulated() -> None:
     def claim(**needs: tuple[int, ...]) -> Claim:
         return Claim("key", "where", "says", "test", lambda _: Finding(Verdict.HOLDS, "so"), **needs)
 
@@ -227,7 +236,7 @@ def test_claims_are_put_to_the_test_where_their_figures_were_played() -> None:
     assert "`clusterbandits paper --figure 1`" in text
 
 
-def test_every_claim_has_a_key_of_its_own_and_words_of_ours() -> None:
+def test_keys_of_claims_are_unique_and_descriptions_complete() -> None:
     keys = [claim.key for claim in CLAIMS]
     assert len(keys) == len(set(keys)) >= 45
     assert all(claim.says.endswith(".") and claim.where and claim.test for claim in CLAIMS)

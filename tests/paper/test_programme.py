@@ -6,7 +6,7 @@ from clusterbandits.paper.settings import PaperSettings
 from clusterbandits.policies import POLICIES
 
 
-def test_figures_with_one_instance_share_the_games_of_policies_without_widths() -> None:
+def test_figures_with_the_same_instance_share_experiments_of_policies_without_widths() -> None:
     programme = Programme(PaperSettings())
     four, six = (programme.figure(figure(number), figure(number).widths[0]) for number in (4, 6))
     assert four["kl-ucb"] == six["kl-ucb"]
@@ -15,13 +15,13 @@ def test_figures_with_one_instance_share_the_games_of_policies_without_widths() 
     assert four["clus-ucb"].instance.means.tolist() == six["clus-ucb"].instance.means.tolist()
 
 
-def test_every_game_has_a_folder_of_its_own() -> None:
+def test_each_experiment_has_its_own_folder() -> None:
     experiments = Programme(PaperSettings(beyond=True)).experiments()
     folders = [one.folder for one in experiments]
     assert len(set(folders)) == len(experiments) == len(set(experiments))
 
 
-def test_only_what_chosen_figures_need_is_played() -> None:
+def test_only_the_experiments_of_chosen_figures_are_simulated() -> None:
     numbers = {one.number for one in Programme(PaperSettings(figures=[6])).experiments()}
     assert numbers == {4}
     assert Programme(PaperSettings(figures=[1])).experiments() == ()
@@ -37,7 +37,7 @@ def test_constant_and_refresh_reach_every_policy_that_has_them() -> None:
     assert text_of("kl-ucb", {"a": 3.1415926}) == "kl-ucb:a=3.1415926"
 
 
-def test_readings_cover_the_misled_widths_in_every_way() -> None:
+def test_readings_cover_all_interpretations() -> None:
     readings = Programme(PaperSettings()).readings()
     learners = [one.learner() for one in readings.values()]
     assert len(readings) == len(set(readings.values())) == 8

@@ -15,7 +15,7 @@ import pytest
 
 from clusterbandits import load_result
 from clusterbandits.paper.audit.claim import Claim, Finding, Verdict
-from clusterbandits.paper.audit.comparisons import judge_all_below, pays_less
+from clusterbandits.paper.audit.comparisons import judge_all_below, regret_differences
 from clusterbandits.paper.figures import settings
 from clusterbandits.paper.reproduce import reproduce
 from clusterbandits.paper.results import PaperResults
@@ -40,7 +40,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 class Seen(HTMLParser):
-    """What a page is made of."""
+    """The ids, pictures, cards and links of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -62,14 +62,14 @@ class Seen(HTMLParser):
                 self.outside.append(given[key])
 
 
-def test_the_report_is_whole_and_needs_nothing_else(report: tuple[Path, str]) -> None:
+def test_the_report_is_complete_and_needs_no_other_file(report: tuple[Path, str]) -> None:
     folder, out = report
     text = (folder / "index.html").read_text(encoding="utf-8")
     seen = Seen(text)
-    wanted = ["figure-1", *(one.key for one in settings()), "figure-8", "overview", "audit"]
+    wanted = ["verdicts", "figure-1", *(one.key for one in settings()), "figure-8", "overview", "audit"]
     assert set(wanted) <= set(seen.ids)
     assert len(seen.ids) == len(set(seen.ids))
-    assert len(seen.pictures) == 1 + 4 * 10 + 1
+    assert len(seen.pictures) == 1 + 1 + 4 * 10 + 1
     assert all(len(alt) > 40 for alt in seen.pictures)
     assert seen.outside == []
     assert "@import" not in text
@@ -80,17 +80,17 @@ def test_the_report_is_whole_and_needs_nothing_else(report: tuple[Path, str]) ->
     assert max(map(len, out.splitlines())) <= max(80, len(str(folder)) + 30)
 
 
-def test_every_picture_is_there_in_both_forms(report: tuple[Path, str]) -> None:
+def test_all_pictures_are_saved_as_svg_and_png(report: tuple[Path, str]) -> None:
     pictures = report[0] / "pictures"
     names = {path.stem for path in pictures.iterdir()}
     kinds = [f"{one.key}-{kind}" for one in settings() for kind in ("arms", "regret", "log", "pulls")]
-    assert names == {"figure-1", "figure-8", *kinds}
+    assert names == {"main-result", "figure-1", "figure-8", *kinds}
     for name in names:
         assert (pictures / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "</svg>" in (pictures / f"{name}.svg").read_text(encoding="utf-8")
 
 
-def test_curves_are_what_the_runs_say(report: tuple[Path, str]) -> None:
+def test_curves_equal_the_results_of_the_runs(report: tuple[Path, str]) -> None:
     folder, _ = report
     curves = pd.read_csv(folder / "data" / "curves.csv")
     assert pd.read_parquet(folder / "data" / "curves.parquet").shape == curves.shape
@@ -107,7 +107,7 @@ def test_curves_are_what_the_runs_say(report: tuple[Path, str]) -> None:
     assert per_policy.to_numpy() == pytest.approx(np.full(40, 3000.0))
 
 
-def test_a_second_call_plays_nothing_and_says_so(report: tuple[Path, str]) -> None:
+def test_a_second_call_simulates_nothing(report: tuple[Path, str]) -> None:
     folder, out = report
     before = (folder / "index.html").read_bytes()
     again = paper(*REDUCED, "--json", folder=folder)
@@ -124,7 +124,7 @@ def test_a_second_call_plays_nothing_and_says_so(report: tuple[Path, str]) -> No
     assert regrets["tlp-max"]["difference"] == pytest.approx(differences.mean())
 
 
-def test_other_settings_are_refused_in_one_sentence(report: tuple[Path, str]) -> None:
+def test_other_settings_are_refused(report: tuple[Path, str]) -> None:
     folder, _ = report
     before = (folder / "index.html").read_bytes()
     found = paper("--runs", "7", "--horizon", "3000", "--seed", "1", folder=folder)
@@ -135,24 +135,26 @@ def test_other_settings_are_refused_in_one_sentence(report: tuple[Path, str]) ->
 
 
 def _kl_below_clus(evidence: PaperResults) -> Finding:
-    chosen = [one for one in evidence.played if one.widths == (0.1, 0.7)]
-    return judge_all_below(pays_less(evidence, chosen, "kl-ucb", "clus-ucb"))
+    chosen = [one for one in evidence.simulated if one.widths == (0.1, 0.7)]
+    return judge_all_below(regret_differences(evidence, chosen, "kl-ucb", "clus-ucb"))
 
 
 def test_a_claim_made_false_on_purpose_does_not_hold(tmp_path: Path) -> None:
-    false = Claim("false", "nowhere", "KL-UCB pays less than Clus-UCB.", "its regret", _kl_below_clus, (8,))
+    false = Claim(
+        "false", "nowhere", "KL-UCB has less regret than Clus-UCB.", "its regret", _kl_below_clus, (8,)
+    )
     found = reproduce(PaperSettings(figures=[8], runs=16, horizon=3000), tmp_path, claims=[false])
     (entry,) = found.entries
     assert entry.finding.verdict == Verdict.FAILS
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert '<article class="card fails" id="claim-false">' in text
-    assert "Of 1 checkable claims 0 hold, 0 hold with a condition, 1 does not hold" in text
+    assert "Of 1 checkable claim, 0 hold, 0 hold with a condition, 1 does not hold" in text
     assert "Verdict: **does not hold**." in (tmp_path / "audit.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def killed(tmp_path: Path) -> tuple[Path, list[str]]:
-    """A folder whose report was killed in the middle of its games."""
+    """A folder whose report was killed during the simulations."""
     folder, arguments = tmp_path / "killed", ["--figure", "2", "--runs", "8", "--horizon", "40000"]
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with started(command("paper", *arguments, "--out", str(folder)), **quiet) as process:
@@ -190,7 +192,7 @@ def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
     assert found.stderr.count("\n") == 1
 
 
-def test_beyond_shows_every_holding_policy_beside_its_bounds(tmp_path: Path) -> None:
+def test_beyond_compares_all_policies_with_skip_ahead_with_bounds(tmp_path: Path) -> None:
     found = paper("--figure", "8", "--runs", "3", "--horizon", "200", "--beyond", folder=tmp_path)
     assert (found.returncode, found.stderr) == (0, "")
     seen = Seen((tmp_path / "index.html").read_text(encoding="utf-8"))
@@ -199,6 +201,7 @@ def test_beyond_shows_every_holding_policy_beside_its_bounds(tmp_path: Path) -> 
     for policy in ("clus-opt", "imed-opt", "kl-ucb++", "ossb", "ucbc"):
         assert f">{policy}</td>" in text
     assert (tmp_path / "pictures" / "beyond-8c.svg").exists()
+    assert (tmp_path / "pictures" / "beyond.svg").exists()
 
 
 @pytest.fixture(scope="module")

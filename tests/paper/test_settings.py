@@ -32,7 +32,7 @@ def test_no_digit_of_a_command_is_lost() -> None:
     )
 
 
-def test_far_games_are_ten_thousand_times_as_long() -> None:
+def test_the_long_horizon_is_ten_thousand_times_the_horizon() -> None:
     assert PaperSettings().far_horizon == 10**10
     assert (PaperSettings().far_runs, PaperSettings(runs=5).far_runs) == (24, 5)
 
@@ -79,7 +79,7 @@ def test_a_folder_remembers_what_began_it(tmp_path: Path) -> None:
     assert claim_folder(tmp_path, PaperSettings()) == {}
 
 
-def test_a_report_that_other_sources_began_is_read_but_gets_no_more_games(tmp_path: Path) -> None:
+def test_a_report_of_other_sources_is_read_but_gets_no_more_runs(tmp_path: Path) -> None:
     settings = PaperSettings(figures=[4], runs=2, horizon=100)
     (first,) = (one for one in Programme(settings).experiments() if one.policy == "kl-ucb")
     second = dataclasses.replace(first, runs=3)

@@ -1,4 +1,4 @@
-"""Claims that need no simulation: what is found, and that every one of them could have come out otherwise."""
+"""Claims that need no simulation: their findings, and examples with the opposite result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clusterbandits.paper.figures import Setting
     from clusterbandits.paper.results import PaperResults
 
-HOLDS, CONDITION, FAILS, UNDECIDED = Verdict
+HOLDS, CONDITION, FAILS, INCONCLUSIVE = Verdict
 NO_EVIDENCE = cast("PaperResults", None)
 #: The claims that need no simulation.
 CLAIMS = [one for one in (*LOWER_BOUND, *CAPTIONS, *CONCENTRATION) if one.key != "bad-rounds-are-rare"]
@@ -95,7 +95,7 @@ def test_program_is_solved() -> None:
 def test_worst_arm_alone() -> None:
     assert linear_program.worst_arm_alone([part(3)]).verdict is HOLDS
     assert linear_program.worst_arm_alone([replace(part(2), branch="B")]).verdict is FAILS
-    assert linear_program.worst_arm_alone([part(2)]).verdict is UNDECIDED
+    assert linear_program.worst_arm_alone([part(2)]).verdict is INCONCLUSIVE
 
 
 def test_infimum() -> None:
@@ -133,13 +133,14 @@ def test_optimal_cluster() -> None:
     assert lower_bound.optimal_cluster([true]).verdict is HOLDS
     assert lower_bound.optimal_cluster([narrow]).verdict is FAILS
     assert (
-        "In 1 of the 1 others the width is not true" in lower_bound.optimal_cluster([true, narrow]).measured
+        "In 1 of the 1 others the width is smaller than the span"
+        in lower_bound.optimal_cluster([true, narrow]).measured
     )
 
 
-def test_mates_matter() -> None:
-    assert lower_bound.mates_matter([part(2), part(7)]).verdict is HOLDS
-    assert lower_bound.mates_matter([part(*SILENT)]).verdict is FAILS
+def test_terms_depend_on_other_arms() -> None:
+    assert lower_bound.depends_on_others([part(2), part(7)]).verdict is HOLDS
+    assert lower_bound.depends_on_others([part(*SILENT)]).verdict is FAILS
 
 
 def test_narrower_is_better() -> None:
@@ -165,7 +166,7 @@ def test_a_caption_and_its_opposite(one: Setting) -> None:
     other = replace(one, figure=replace(one.figure, caption="B" if one.figure.caption == "A" else "A"))
     silent = replace(one, figure=replace(one.figure, caption=None))
     assert {captions.caption(one).verdict, captions.caption(other).verdict} == {HOLDS, FAILS}
-    assert captions.caption(silent).verdict is UNDECIDED
+    assert captions.caption(silent).verdict is INCONCLUSIVE
 
 
 def test_caption_of_figure_3_would_hold_with_true_widths() -> None:
@@ -176,7 +177,7 @@ def test_strict_widths() -> None:
     assert captions.strict_widths(settings([4])).verdict is HOLDS
     assert captions.strict_widths(settings([2])).verdict is FAILS
     assert captions.strict_widths(settings([3])).verdict is FAILS
-    assert "one above it: Figure 3." in captions.strict_widths(settings([2, 3, 4])).measured
+    assert "one above its width: Figure 3." in captions.strict_widths(settings([2, 3, 4])).measured
 
 
 def test_words_for_the_gap() -> None:
@@ -214,7 +215,7 @@ def test_hidden_best_arm() -> None:
 def test_one_best_arm() -> None:
     tied = replace(figure(2), means=((0.4, 0.6), (0.6, 0.5)))
     assert captions.one_best_arm([tied]).verdict is FAILS
-    assert captions.one_best_arm([*FIGURES, tied]).measured == "One best arm in 7 of 8 figures."
+    assert captions.one_best_arm([*FIGURES, tied]).measured == "Exactly one best arm in 7 of 8 figures."
 
 
 def test_savings() -> None:
@@ -244,7 +245,7 @@ def test_constant() -> None:
     assert concentration.constant(10, [1, 2, 3]).verdict is HOLDS
     assert concentration.constant(9.9, [3]).verdict is FAILS
     assert concentration.constant(5, [2, 3]).measured.startswith(
-        "Least whole a by number of arms: 7 for 2, 10 for 3."
+        "Smallest integer a: 7 for 2 arms, 10 for 3 arms."
     )
 
 

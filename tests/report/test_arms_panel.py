@@ -106,7 +106,7 @@ def test_sizes(arms: int) -> None:
 
 def test_arms_that_were_never_tried_have_an_interval_and_no_dot() -> None:
     drawing = arms_panel([group("g", [0.5, float("nan")], 0.9), group("h", [float("nan")], 0.0)], name="x")
-    assert "g, 2 arms from 0.5 to 0.5, width 0.9; h, 1 arm never tried, width 0." in drawing.alt
+    assert "g, 2 arms from 0.5 to 0.5, width 0.9; h, 1 arm without trials, width 0." in drawing.alt
 
 
 def test_rewards_between_other_bounds() -> None:

@@ -35,7 +35,7 @@ def test_cards_say_their_verdict_and_can_be_addressed() -> None:
     card = Card("fails", "does not hold", "All is well.", "Section 1", "look", "It is not.", anchor="well")
     html = render_page(Page("t", "l", "c", cards_heading="The audit", cards_lead="One.", cards=(card,)))
     assert '<article class="card fails" id="claim-well">' in html
-    assert '<span class="verdict">does not hold</span>' in html
+    assert '<span class="verdict"><span aria-hidden="true">✗</span> does not hold</span>' in html
     assert '<a href="#audit">The audit</a>' in html
 
 

@@ -115,8 +115,8 @@ def test_arms_never_pulled_are_told_of() -> None:
 def test_where_every_arm_is_best() -> None:
     instance = Instance([[0.5, 0.5], [0.5]])
     drawing = pulls_panel(made(instance), regret_bound(instance), name="x")
-    assert drawing.alt == "No pulls to show: every arm is best."
-    assert "every arm is best" in words(drawing)
+    assert drawing.alt == "No pulls to show: all arms are best arms."
+    assert "all arms are best arms" in words(drawing)
     single = Instance([[0.5]])
     assert pulls_view(made(single), regret_bound(single)).arms == ()
 
@@ -140,7 +140,7 @@ def test_the_alt_text_says_totals() -> None:
     total = [result.pulls[k, :, -1, :4].sum(axis=1).mean() for k in range(2)]
     told = {name: n.sum() for name, n in pulls_view(result, BOUND).predictions.items()}
     assert pulls_panel(result, BOUND, name="x", title="Pulls").alt == (
-        "Pulls. Mean pulls of 4 suboptimal arms in 1000 rounds, in all: "
+        "Pulls. Mean pulls of 4 suboptimal arms in 1000 rounds, in total: "
         f"kl-ucb {total[0]:.0f}, clus-ucb {total[1]:.0f}. "
         f"Predicted: {told[CLUS_UCB]:.0f} ({CLUS_UCB}) and {told[CLASSICAL]:.0f} ({CLASSICAL})."
     )

@@ -35,13 +35,13 @@ def test_quantiles_are_those_of_the_ratios() -> None:
     assert mine.better == 0
 
 
-def test_problems_in_which_the_base_pays_nothing_have_no_ratio() -> None:
+def test_instances_without_regret_of_the_base_have_no_ratio() -> None:
     nothing = {"kl-ucb": np.zeros(3), "clus-ucb": np.ones(3)}
     assert ratio_rows(nothing, "kl-ucb") == ()
     assert [row.instances for row in ratio_rows(PAID, "mine")] == [4, 4]
-    with pytest.raises(InvalidInputError, match="the base with some regret"):
+    with pytest.raises(InvalidInputError, match="positive regret of the base"):
         ratio_panel(nothing, "kl-ucb", name="x")
-    with pytest.raises(InvalidInputError, match="those of two policies"):
+    with pytest.raises(InvalidInputError, match="those of at least two policies"):
         ratio_panel({"kl-ucb": np.ones(3)}, "kl-ucb", name="x")
     with pytest.raises(InvalidInputError, match="one of kl-ucb, clus-ucb, mine"):
         ratio_rows(PAID, "moss")
@@ -78,10 +78,10 @@ def test_words_and_alt_text() -> None:
     drawing = ratio_panel(PAID, "kl-ucb", name="x", title="All")
     shown = words(drawing)
     assert {"All", "clus-ucb", "mine", "1"} <= set(shown)
-    assert any(text.startswith("Regret over that of kl-ucb, in 4 instances") for text in shown)
+    assert any(text.startswith("Regret divided by that of kl-ucb, in 4 instances") for text in shown)
     assert drawing.alt == (
-        "All. Median of the regret over that of kl-ucb in 4 instances: "
-        "clus-ucb 0.75, less in 50%; mine 3, less in 0%."
+        "All. Median of the regret divided by that of kl-ucb in 4 instances: "
+        "clus-ucb 0.75, less regret in 50%; mine 3, less regret in 0%."
     )
     assert drawing == ratio_panel(PAID, "kl-ucb", name="x", title="All")
 

@@ -144,7 +144,7 @@ def test_the_alt_text_says_what_is_to_be_seen() -> None:
         "Figure 1. 2 clusters on a number line: "
         "green, 5 arms from 0.1 to 0.52; red, 5 arms from 0.44 to 0.9. "
         "Also inside the span of another cluster: arm 5 of green, arm 1 of red. "
-        "Declared narrower than the span: red."
+        "Width smaller than the span: red."
     )
 
 

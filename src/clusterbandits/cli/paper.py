@@ -1,4 +1,4 @@
-"""``clusterbandits paper``: the paper, reproduced and audited."""
+"""``clusterbandits paper``: reproduce the paper and test its claims."""
 
 import textwrap
 from pathlib import Path
@@ -19,7 +19,9 @@ def paper(
     runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
     horizon: Annotated[float, typer.Option(help="Rounds per run.")] = 1e6,
     a: Annotated[float, typer.Option(help="Weight of log log n in all thresholds; 5 in the paper.")] = 0.0,
-    refresh: Annotated[int, typer.Option(help="Rounds between two choices of an arm; 50 in the paper.")] = 1,
+    refresh: Annotated[
+        int, typer.Option(help="Rounds between two computations of the indices; 50 in the paper.")
+    ] = 1,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder of the report; finished runs in it are reused.")] = Path(
         "report"
@@ -59,7 +61,7 @@ def _overview(found: "Reproduction") -> str:
     from clusterbandits.paper.summary import overview
     from clusterbandits.simulation.statistics import count_text
 
-    settings, figure = found.results.played, found.results.figure
+    settings, figure = found.results.simulated, found.results.figure
     pages = [overview(settings, [figure(one) for one in settings]).text()] if settings else []
     if found.runs:
         kept = f"{found.stored} reused from a previous run"
@@ -72,7 +74,7 @@ def _plain(found: "Reproduction") -> dict[str, object]:
     from clusterbandits.report.regret_table import regret_records
 
     paper = found.results
-    results = [(one, paper.figure(one)) for one in paper.played]
+    results = [(one, paper.figure(one)) for one in paper.simulated]
     return {
         "command": paper.settings.command(),
         "runs": {"all": found.runs, "stored": found.stored},

@@ -1,1 +1,1 @@
-"""The paper as data: its figures, and what its captions claim."""
+"""The paper: its figures as data, its claims with their tests, and the report that reproduces it."""

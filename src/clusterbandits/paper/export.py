@@ -1,4 +1,4 @@
-"""The files of the report: the page, every curve as a tidy table, and the audit as Markdown and JSON."""
+"""Files of the report: the page, all curves as one table, and the audit as Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 def write_report(page: Page, paper: PaperResults, entries: Sequence[Entry], folder: Path) -> None:
     """Write index.html, pictures, tables and the audit into a folder."""
-    played = [(one, paper.figure(one)) for one in paper.played]
-    frames = {"curves": curve_frame(played), "pulls": pull_frame(played)} if played else {}
+    figures = [(one, paper.figure(one)) for one in paper.simulated]
+    frames = {"curves": curve_frame(figures), "pulls": pull_frame(figures)} if figures else {}
     audit = [entry.to_dict() for entry in entries]
     texts = {
         "audit.json": to_json({"command": paper.settings.command(), "audit": audit}, indent=2) + "\n",
@@ -39,19 +39,20 @@ def write_report(page: Page, paper: PaperResults, entries: Sequence[Entry], fold
 
 
 def audit_markdown(entries: Sequence[Entry], paper: PaperResults) -> str:
-    """Return what was paid and every claim with its verdict, a summary first."""
-    played = paper.played
-    paid = [overview(played, [paper.figure(one) for one in played])] if played else []
+    """Return the table of regrets, a table of all verdicts, and a section for each claim."""
+    chosen = paper.simulated
+    regrets = [overview(chosen, [paper.figure(one) for one in chosen])] if chosen else []
     summary = Table(
         ("claim", "where", "verdict"),
         tuple((Markdown(f"[{e.claim.says}](#{e.claim.key})"), e.claim.where, _strong(e)) for e in entries),
     )
     parts = [
-        "# The audit: every checkable claim of the paper",
+        "# The audit: all checkable claims of the paper",
         f"Made by `{paper.settings.command()}`, which writes it to `report/audit.md`. Every verdict is "
-        "computed from the data of that run; where the error of the data leaves a claim open, it says *not "
-        "decided*. Claims about several cases must hold in all of them together with 95 % confidence.",
-        *(f"{table.title}:\n\n{markdown_table(table)}\n\n{' '.join(table.notes)}" for table in paid),
+        "computed from the results of that run. A claim is *inconclusive* where the statistical error is too "
+        "large for a verdict. Claims about several cases are tested with 95 % confidence for all cases "
+        "together.",
+        *(f"{table.title}:\n\n{markdown_table(table)}\n\n{' '.join(table.notes)}" for table in regrets),
         markdown_table(summary),
         *map(_entry, entries),
     ]
@@ -76,7 +77,7 @@ def _strong(entry: Entry) -> Markdown:
 
 
 def curve_frame(figures: Iterable[tuple[Setting, Result]]) -> pd.DataFrame:
-    """Return figure, widths, policy, round, regret, standard_error, low and high: a row for every point."""
+    """Return the regret of each policy at each checkpoint: mean, standard error, and ends of the band."""
     return pd.concat(
         [
             _named(
@@ -98,7 +99,7 @@ def curve_frame(figures: Iterable[tuple[Setting, Result]]) -> pd.DataFrame:
 
 
 def pull_frame(figures: Iterable[tuple[Setting, Result]]) -> pd.DataFrame:
-    """Return how often every arm was pulled at the end, with the numbers of pulls that theory predicts."""
+    """Return the mean pulls of each arm at the horizon, beside the predicted numbers of pulls."""
     return pd.concat(
         [
             _named(
@@ -125,7 +126,7 @@ def _named(setting: Setting, policy: str, columns: dict[str, Any]) -> pd.DataFra
 
 
 def _clus_ucb(setting: Setting) -> NDArray[np.float64]:
-    """Return Clus-UCB's pulls per log n; nothing is known where a width misleads."""
+    """Return Clus-UCB's pulls per log n; NaN if the best cluster's width is too small: no theorem applies."""
     rates = setting.bound.clus_ucb_allocation
     return np.full_like(rates, np.nan) if setting.bound.misled else rates
 

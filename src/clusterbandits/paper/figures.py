@@ -1,4 +1,4 @@
-"""The paper's Figures 2 to 8 as data: instances, widths, captions, and the bounds on regret there."""
+"""The paper's figures as data: instances, declared widths, captions, and bounds on regret."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Widths: TypeAlias = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: an instance, the width vectors it is played with, and what its caption says."""
+    """One figure: an instance, its vectors of declared widths, and the claim of its caption."""
 
     number: int
     means: tuple[tuple[float, ...], ...]
     widths: tuple[Widths, ...]
-    #: The branch of the minimum that the caption names for the suboptimal cluster; None where it is silent.
+    #: The term that the caption calls the minimum for the suboptimal cluster; None if it names none.
     caption: Branch | None
-    #: What the instance stands for.
+    #: A description of the instance and the widths.
     shows: str
 
     @property
@@ -50,7 +50,7 @@ FIGURES = (
 )
 
 
-#: Figure 1, which shows what clusters are: no numbers are given for it, these stand for its picture.
+#: Figure 1 illustrates clusters. The paper gives no numbers for it: these means are an example.
 SPANS_FIGURE = 1
 SPANS = {"green": (0.12, 0.2, 0.27, 0.33, 0.47), "red": (0.4, 0.54, 0.6, 0.69, 0.78)}
 
@@ -58,7 +58,7 @@ NUMBERS = (SPANS_FIGURE, *(figure.number for figure in FIGURES))
 
 
 def figure_numbers(numbers: Sequence[int] = ()) -> tuple[int, ...]:
-    """Return the numbers of figures in order, each once, all of them by default."""
+    """Return figure numbers, sorted and without repetitions; all of them by default."""
     for number in numbers:
         if number not in NUMBERS:
             raise invalid("figure", "paper", f"a number from {min(NUMBERS)} to {max(NUMBERS)}", number)
@@ -66,7 +66,7 @@ def figure_numbers(numbers: Sequence[int] = ()) -> tuple[int, ...]:
 
 
 def figure(number: int) -> Figure:
-    """Return a figure that is played.
+    """Return a simulated figure by its number.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def figure(number: int) -> Figure:
 
 @dataclass(frozen=True)
 class Setting:
-    """One figure with one of its width vectors, and the bounds there."""
+    """One figure with one of its width vectors, and the bounds on regret."""
 
     figure: Figure
     widths: Widths
@@ -86,7 +86,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The figure, with its widths where it has several."""
+        """The number of the figure, with the widths if the figure has several vectors."""
         widths = f" [{self.vector}]" if len(self.figure.widths) > 1 else ""
         return f"Figure {self.figure.number}{widths}"
 
@@ -97,19 +97,19 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """The same as part of a file's name."""
+        """The name in file names and anchors."""
         several = len(self.figure.widths) > 1
         place = "abcdefgh"[self.figure.widths.index(self.widths)] if several else ""
         return f"figure-{self.figure.number}{place}"
 
     @property
     def suboptimal(self) -> ClusterBound:
-        """The one cluster without a best arm; every figure has one."""
+        """The cluster without a best arm; every figure has exactly one."""
         return next(cluster for cluster in self.bound.clusters if cluster.branch != "classical")
 
     @property
     def caption_holds(self) -> bool | None:
-        """Whether the caption names the branch that is the minimum; None where it names none."""
+        """Whether the caption names the smaller term; None if it names none."""
         return None if self.figure.caption is None else self.figure.caption == self.suboptimal.branch
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Setting:
 
 
 def settings(numbers: Sequence[int] = NUMBERS) -> tuple[Setting, ...]:
-    """Return the figures of these numbers with each of their width vectors and the bounds there."""
+    """Return one setting per width vector of the figures with these numbers."""
     return tuple(
         Setting(figure, widths, regret_bound(figure.instance, figure.instance.clusters(widths)))
         for figure in FIGURES

@@ -1,4 +1,4 @@
-"""What the paper simulates: experiments of one policy on one instance, by the figures and claims that ask.
+"""The experiments that figures and claims need: one policy on one instance each.
 
 Experiments are shared: Figures 4, 6 and 7 have one instance, so KL-UCB is simulated there once. Experiments
 of figures are paired: all policies of a run receive the same rewards.
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 #: The policies of the paper's figures, in the order of their tables.
 PAPER_POLICIES = ("kl-ucb", "clus-ucb", "tlp-mean", "tlp-max")
 _STEPS = 50
-#: The figure whose widths are wrong, and the one that is said to be hard for the two-level policy.
+#: The figure with wrong widths, and the figure that is hard for the two-level policy according to the paper.
 WRONG_WIDTHS, TWO_LEVEL = 8, 5
-#: The width vector of Figure 8 that is too small for the cluster of the best arm.
+#: The width vector of Figure 8 in which the width of the best cluster is too small.
 MISLED: Widths = (0.4, 0.2)
-#: The one that is its spans, and the one that is wider.
+#: The width vector that equals the spans, and the one that exceeds them.
 TRUE: Widths = (0.4, 0.7)
 WIDE: Widths = (0.5, 0.9)
-#: The ways to read the paper: how often indices are refreshed, who has a clustered index, the constant.
+#: Interpretations of the paper: rounds between refreshes, the rule for the leading cluster, the constant a.
 READINGS = tuple(itertools.product((1, 50), ("clustered", "plain"), (0.0, 5.0)))
-#: The ways to read the two-level policy: the clock inside clusters, and how often indices are refreshed.
+#: Interpretations of the two-level policy: the clock inside clusters, and rounds between refreshes.
 CLOCKS = tuple(itertools.product(("cluster", "round"), (1, 50)))
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One policy, given by its text, on the instance of a figure; ``widths`` only where they can matter."""
+    """One policy on the instance of a figure; ``widths`` is None if the policy does not use them."""
 
     number: int
     policy: str
@@ -54,7 +54,7 @@ class Experiment:
 
     @property
     def instance(self) -> Instance:
-        """The environment."""
+        """The instance of the figure."""
         return figure_of(self.number).instance
 
     @property
@@ -65,14 +65,14 @@ class Experiment:
     @property
     def folder(self) -> str:
         """The folder of its runs."""
-        told = "" if self.widths is None else " " + " ".join(map(number_text, self.widths))
+        widths = "" if self.widths is None else " " + " ".join(map(number_text, self.widths))
         text = self.policy.replace(":", " ").replace(",", " ")
         how = "paired" if self.paired else "own rewards"
-        return f"instance-{self.number}/{text}{told}, {self.runs} times {number_text(self.horizon)}, {how}"
+        return f"instance-{self.number}/{text}{widths}, {self.runs} times {number_text(self.horizon)}, {how}"
 
     @property
     def checkpoints(self) -> tuple[int, ...]:
-        """Ten rounds per decade for figures against log n, fifty even steps for figures against n."""
+        """Ten rounds per decade, for plots against log n, and fifty equal steps, for plots against n."""
         even = np.linspace(0, self.horizon, _STEPS + 1)[1:].astype(int).tolist()
         rounds = {*read_checkpoints(None, self.horizon), *(number for number in even if number > 0)}
         return tuple(sorted(rounds))
@@ -82,7 +82,7 @@ class Experiment:
         return policy(self.policy, self.instance.clusters(self.widths))
 
     def plan(self) -> Plan:
-        """Return the simulation; ``PaperSettings`` has checked its values."""
+        """Return the plan of the simulation; ``PaperSettings`` has checked its values."""
         learner = self.learner().for_horizon(self.horizon)
         return Plan(
             instance=self.instance,
@@ -97,7 +97,7 @@ class Experiment:
 
 
 def text_of(name: str, settings: Mapping[str, object]) -> str:
-    """Return a policy's name with those of the settings that it has and that are not its defaults.
+    """Return the text of a policy: its name and those settings that it has and that differ from its defaults.
 
     Examples
     --------
@@ -125,12 +125,12 @@ class Programme:
         return tuple(one for one in FIGURES if one.number in self.settings.figures)
 
     def figure(self, figure: Figure, widths: Widths) -> dict[str, Experiment]:
-        """Return the paper's policies in a figure."""
+        """Return the experiments of a figure by policy."""
         common = {"a": self.settings.a, "refresh": self.settings.refresh}
         return {name: self._experiment(figure, name, widths, common, paired=True) for name in PAPER_POLICIES}
 
     def readings(self) -> dict[tuple[int, str, float], Experiment]:
-        """Return Clus-UCB in Figure 8 with the misleading widths, in every reading of the paper."""
+        """Return Clus-UCB in Figure 8 with the best cluster's width too small, for each interpretation."""
         eight = figure_of(WRONG_WIDTHS)
         return {
             (refresh, leader, a): self._experiment(
@@ -140,7 +140,7 @@ class Programme:
         }
 
     def plain_readings(self) -> dict[tuple[int, float], Experiment]:
-        """Return KL-UCB in Figure 8 with the same constants and refreshes."""
+        """Return KL-UCB in Figure 8 with the same constants and refresh intervals."""
         eight = figure_of(WRONG_WIDTHS)
         return {
             (refresh, a): self._experiment(eight, "kl-ucb", MISLED, {"a": a, "refresh": refresh})
@@ -148,7 +148,7 @@ class Programme:
         }
 
     def clocks(self) -> dict[tuple[str, int], Experiment]:
-        """Return TLP-MEAN in Figure 5, in every reading of the paper."""
+        """Return TLP-MEAN in Figure 5 for each interpretation of the paper."""
         five = figure_of(TWO_LEVEL)
         return {
             (clock, refresh): self._experiment(
@@ -158,7 +158,7 @@ class Programme:
         }
 
     def clock_rivals(self) -> dict[int, Experiment]:
-        """Return KL-UCB in Figure 5 with the same refreshes."""
+        """Return KL-UCB in Figure 5 with the same refresh intervals."""
         five = figure_of(TWO_LEVEL)
         return {
             refresh: self._experiment(five, "kl-ucb", five.widths[0], {"refresh": refresh})
@@ -166,14 +166,14 @@ class Programme:
         }
 
     def true_widths(self) -> dict[int, Experiment]:
-        """Return Clus-UCB in Figure 8 with its true widths, exact and with the paper's refresh."""
+        """Return Clus-UCB in Figure 8 with widths equal to the spans, with exact and refreshed indices."""
         eight = figure_of(WRONG_WIDTHS)
         return {
             refresh: self._experiment(eight, "clus-ucb", TRUE, {"refresh": refresh}) for refresh in (1, 50)
         }
 
     def constants(self) -> dict[tuple[Widths, float], Experiment]:
-        """Return Clus-UCB in Figure 8 with the constant of practice and that of the proof."""
+        """Return Clus-UCB in Figure 8 with a = 0 and a = 5."""
         eight = figure_of(WRONG_WIDTHS)
         return {
             (widths, a): self._experiment(eight, "clus-ucb", widths, {"a": a})
@@ -182,7 +182,7 @@ class Programme:
         }
 
     def rates(self) -> dict[tuple[Widths, str], Experiment]:
-        """Return far experiments in Figure 8, whose large gaps make them cheap: there rates are measured."""
+        """Return the long experiments that measure rates; the large gaps of Figure 8 keep them fast."""
         eight, runs = figure_of(WRONG_WIDTHS), self.settings.runs
         many = {"kl-ucb": runs, "clus-ucb": 2 * runs, "tlp-mean": self.settings.far_runs}
         return {
@@ -193,10 +193,10 @@ class Programme:
         }
 
     def beyond(self, figure: Figure, widths: Widths) -> dict[str, Experiment]:
-        """Return the far experiments of every policy with skip-ahead.
+        """Return the long experiments of all policies with skip-ahead.
 
-        A policy without certificates skips fewer rounds at a time: it has a third of the runs. OSSB cannot
-        skip rounds where a width is 0.
+        Policies without certificates skip fewer rounds per step and have a third of the runs. OSSB cannot
+        skip rounds if a width is 0.
         """
         many = self.settings.far_runs
         return {
@@ -206,18 +206,18 @@ class Programme:
         }
 
     def experiments(self) -> tuple[Experiment, ...]:
-        """Return every experiment once, those of the figures first."""
+        """Return all experiments without repetitions, those of the figures first."""
         chosen = {figure.number for figure in self.figures}
         settings = [(figure, widths) for figure in self.figures for widths in figure.widths]
-        asked: list[Mapping[Any, Experiment]] = [self.figure(*one) for one in settings]
+        needed: list[Mapping[Any, Experiment]] = [self.figure(*one) for one in settings]
         if TWO_LEVEL in chosen:
-            asked += [self.clocks(), self.clock_rivals()]
+            needed += [self.clocks(), self.clock_rivals()]
         if WRONG_WIDTHS in chosen:
-            asked += [self.readings(), self.plain_readings(), self.constants(), self.true_widths()]
-            asked.append(self.rates())
+            needed += [self.readings(), self.plain_readings(), self.constants(), self.true_widths()]
+            needed.append(self.rates())
         if self.settings.beyond:
-            asked += [self.beyond(*one) for one in settings]
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.values() for one in asked)))
+            needed += [self.beyond(*one) for one in settings]
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.values() for one in needed)))
 
     def _experiment(
         self,
@@ -228,27 +228,27 @@ class Programme:
         *,
         paired: bool = False,
     ) -> Experiment:
-        """Return a policy in a figure; figures that do not differ in it share it."""
+        """Return a policy in a figure; figures with the same instance share experiments."""
         first = next(other for other in FIGURES if other.means == figure.means)
         text, chosen = text_of(name, settings), self.settings
         heeds = policy(text, first.instance.clusters(widths)).heeds_widths
-        told = widths if heeds else None
-        return Experiment(first.number, text, told, chosen.horizon, chosen.runs, chosen.seed, paired)
+        used = widths if heeds else None
+        return Experiment(first.number, text, used, chosen.horizon, chosen.runs, chosen.seed, paired)
 
     def _far(self, figure: Figure, name: str, widths: Widths, runs: int) -> Experiment:
-        """Return a policy with default settings and ten thousand times the horizon, with its own rewards.
+        """Return a policy with default settings and 10,000 times the horizon, with unpaired rewards.
 
-        Drawing every reward by itself, as pairing does, would take too long there.
+        Pairing draws every reward separately, which would take too long.
         """
         near = self._experiment(figure, name, widths, {})
         return replace(near, horizon=self.settings.far_horizon, runs=runs)
 
 
 def skipping_policies() -> tuple[str, ...]:
-    """Return the names of the policies that can be certain of a choice for many rounds."""
+    """Return the names of the policies that can skip ahead."""
     return tuple(name for name, kind in POLICIES.items() if not kind.randomised)
 
 
 def has_certificates(name: str) -> bool:
-    """Tell whether a policy proves its choice by a certificate that lasts for many rounds."""
+    """Return whether a policy skips ahead by certificates, which prove its choice for many rounds."""
     return POLICIES[name].has_certificates

@@ -1,4 +1,4 @@
-"""The report as a page: an overview, a section for every figure, and a card for every claim."""
+"""The report as a page: the main result, the verdicts, one section per figure and one card per claim."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from clusterbandits.paper.audit.claim import Entry, Verdict
 from clusterbandits.paper.figures import SPANS, SPANS_FIGURE, Figure
+from clusterbandits.paper.headline import headline
+from clusterbandits.paper.pictures import rate_picture
 from clusterbandits.paper.summary import (
     BASE,
     OURS,
@@ -19,13 +21,12 @@ from clusterbandits.paper.summary import (
     rate_overview,
     rate_table,
 )
-from clusterbandits.report.page import Card, Page, Section
+from clusterbandits.report.page import Card, Page, Section, Tally
 from clusterbandits.report.pulls_panel import pulls_panel
 from clusterbandits.report.regret_panel import regret_panel
 from clusterbandits.report.regret_table import regret_table
 from clusterbandits.report.spans_panel import spans_panel
-from clusterbandits.simulation.statistics import round_text
-from clusterbandits.tables import Table
+from clusterbandits.simulation.statistics import count_text, round_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,34 +35,43 @@ if TYPE_CHECKING:
     from clusterbandits.paper.results import PaperResults
     from clusterbandits.simulation.results import Result
 
-#: Curves that end this many times higher than KL-UCB's leave the picture.
+#: The axis of regret ends at this multiple of KL-UCB's final regret.
 _HIGHEST = 3.0
 _LEGEND = (
-    "Bands and ± hold what chance leaves open in the mean of all runs. Lines of bounds have the right slope "
-    "per log n and begin on the curve they belong to: bounds say how fast regret grows, not how large it is."
+    "Bands in the figures are 95 % bootstrap intervals of the mean; ± is one standard error. Lines of bounds "
+    "start on the curve of their policy and have the slope of the bound: a bound states how fast regret "
+    "grows with log n, not how large it is."
 )
+_MEANINGS = {
+    Verdict.HOLDS: "in all cases that were tested",
+    Verdict.CONDITION: "only in some cases, or in a weaker form",
+    Verdict.FAILS: "the results contradict the claim",
+    Verdict.INCONCLUSIVE: "the statistical error is too large",
+}
+#: The key of each verdict in the page.
 _KEYS = {
     Verdict.HOLDS: "holds",
     Verdict.CONDITION: "condition",
     Verdict.FAILS: "fails",
-    Verdict.UNDECIDED: "undecided",
+    Verdict.INCONCLUSIVE: "inconclusive",
 }
 
 
 def report_page(paper: PaperResults, entries: Sequence[Entry], figures: Sequence[Section]) -> Page:
-    """Return everything the page shows; the sections of figures come drawn."""
+    """Return the contents of the page; ``figures`` are the sections of the figures."""
     spans = [spans_section()] if SPANS_FIGURE in paper.figures else []
-    brief = [_brief(entries)] if entries else []
-    figures_overview = [overview_section(paper)] if paper.played else []
+    overviews = [overview_section(paper)] if paper.simulated else []
     return Page(
         title="Clus-UCB, reproduced and audited",
         lead="The figures of “Clus-UCB: A Near-Optimal Algorithm for Clustered Bandits” (Gore and "
-        f"Chaporkar), played again with {_indices(paper)}, and what computation says about its claims.",
+        f"Chaporkar), simulated with {_indices(paper)}, and a test of each claim that can be checked.",
         command=paper.settings.command(),
-        sections=(*brief, *figures_overview, *spans, *figures),
+        sections=(*overviews, *spans, *figures),
         cards_heading="The audit",
-        cards_lead=tally(entries),
+        cards_lead=tally(entries) if entries else "",
         cards=tuple(map(_card, entries)),
+        headline=headline(paper),
+        tallies=_tallies(entries),
     )
 
 
@@ -70,24 +80,26 @@ def _indices(paper: PaperResults) -> str:
     return "exact indices in every round" if refresh == 1 else f"indices refreshed every {refresh} rounds"
 
 
-def _brief(entries: Sequence[Entry]) -> Section:
-    """Return the claims that do not simply hold."""
-    worst_first = (Verdict.FAILS, Verdict.CONDITION, Verdict.UNDECIDED)
-    rows = tuple(
-        (str(verdict), f"{entry.claim.where}: {entry.claim.says}", entry.finding.measured)
-        for verdict in worst_first
-        for entry in entries
-        if entry.finding.verdict == verdict
-    )
-    tables = (Table(("verdict", "claim", "measured"), rows),) if rows else ()
-    return Section("brief", "In brief", lead=tally(entries), tables=tables)
-
-
 def tally(entries: Iterable[Entry]) -> str:
     """Return how many claims hold and how many do not, in a sentence."""
+    counts = _counts(entries)
+    parts = [f"{count} {_plural(verdict, count)}" for verdict, count in counts.items()]
+    return (
+        f"Of {count_text(sum(counts.values()), 'checkable claim')}, {', '.join(parts[:-1])}, and {parts[-1]}."
+    )
+
+
+def _tallies(entries: Sequence[Entry]) -> tuple[Tally, ...]:
+    return tuple(
+        Tally(_KEYS[verdict], count, _plural(verdict, count), _MEANINGS[verdict])
+        for verdict, count in _counts(entries).items()
+        if entries
+    )
+
+
+def _counts(entries: Iterable[Entry]) -> dict[Verdict, int]:
     counts = Counter(entry.finding.verdict for entry in entries)
-    said = ", ".join(f"{counts[verdict]} {_plural(verdict, counts[verdict])}" for verdict in Verdict)
-    return f"Of {counts.total()} checkable claims {said}."
+    return {verdict: counts[verdict] for verdict in Verdict}
 
 
 def _plural(verdict: Verdict, count: int) -> str:
@@ -95,7 +107,7 @@ def _plural(verdict: Verdict, count: int) -> str:
         Verdict.HOLDS: ("holds", "hold"),
         Verdict.CONDITION: ("holds with a condition", "hold with a condition"),
         Verdict.FAILS: ("does not hold", "do not hold"),
-        Verdict.UNDECIDED: ("is not decided", "are not decided"),
+        Verdict.INCONCLUSIVE: ("is inconclusive", "are inconclusive"),
     }
     return words[verdict][count != 1]
 
@@ -115,9 +127,9 @@ def _card(entry: Entry) -> Card:
 
 
 def overview_section(paper: PaperResults) -> Section:
-    """Return what every policy paid in every figure."""
-    results = [paper.figure(one) for one in paper.played]
-    tables = (overview(paper.played, results), branch_table(paper.played))
+    """Return the tables of regrets and bounds of all settings."""
+    results = [paper.figure(one) for one in paper.simulated]
+    tables = (overview(paper.simulated, results), branch_table(paper.simulated))
     return Section("overview", "Overview", text=(_LEGEND,), tables=tables)
 
 
@@ -128,15 +140,15 @@ def spans_section() -> Section:
     return Section(
         "figure-1",
         "Figure 1: clusters and their spans",
-        lead="An arm may lie inside the range of another cluster; it belongs to its own all the same.",
-        text=("The paper gives no numbers for this figure: these are an example.",),
+        lead="The mean of an arm may lie in the range of another cluster.",
+        text=("The paper gives no numbers for this figure; these means are an example.",),
         pictures=(drawing,),
     )
 
 
 def figure_section(paper: PaperResults, figure: Figure) -> Section:
-    """Return a figure with every width vector it has."""
-    settings = [one for one in paper.played if one.figure == figure]
+    """Return the section of a figure, with one part per width vector."""
+    settings = [one for one in paper.simulated if one.figure == figure]
     heading = f"Figure {figure.number}: {figure.shows}"
     if len(settings) == 1:
         return _setting_section(paper, settings[0], heading)
@@ -145,7 +157,7 @@ def figure_section(paper: PaperResults, figure: Figure) -> Section:
         together,
         name=f"figure-{figure.number}",
         scale="log",
-        title="All width vectors",
+        title="Regret for all width vectors",
         top=_top(together),
     )
     parts = tuple(_setting_section(paper, one, f"Widths {list(one.widths)}") for one in settings)
@@ -153,11 +165,10 @@ def figure_section(paper: PaperResults, figure: Figure) -> Section:
 
 
 def _all_widths(paper: PaperResults, settings: Sequence[Setting]) -> Result:
-    """Return KL-UCB and Clus-UCB with every width vector of a figure."""
+    """Return KL-UCB, and Clus-UCB with each width vector of a figure."""
     experiments = {BASE: paper.programme.figure(settings[0].figure, settings[0].widths)[BASE]}
     for one in settings:
-        told = ", ".join(f"{width:g}" for width in one.widths)
-        experiments[f"{OURS} {told}"] = paper.programme.figure(one.figure, one.widths)[OURS]
+        experiments[f"{OURS} {one.vector}"] = paper.programme.figure(one.figure, one.widths)[OURS]
     return paper.together(experiments)
 
 
@@ -183,26 +194,27 @@ def _setting_section(paper: PaperResults, setting: Setting, heading: str) -> Sec
 
 
 def _top(result: Result) -> float | None:
-    """Return where the axis of regret must end for the curves that matter to be seen."""
+    """Return the end of the axis of regret at which the lower curves stay legible; None to show all."""
     finals = [float(result.mean(label)[-1]) for label in result.labels]
     cap = _HIGHEST * float(result.mean(BASE)[-1])
     return cap if max(finals) > cap else None
 
 
 def beyond_section(paper: PaperResults) -> Section:
-    """Return every figure at ten thousand times the horizon, with all policies that hold."""
-    results = [far_results(paper, one) for one in paper.played]
-    parts = tuple(_beyond_part(one, *pair) for one, pair in zip(paper.played, results, strict=True))
+    """Return the long simulations of all settings, with all policies that can skip ahead."""
+    settings, results = paper.simulated, [far_results(paper, one) for one in paper.simulated]
+    parts = tuple(_beyond_part(one, *pair) for one, pair in zip(settings, results, strict=True))
+    certified = [one for one, _ in results]
     return Section(
         "beyond",
         f"Beyond: {round_text(paper.settings.far_horizon)} rounds",
-        lead="How fast regret grows where log n is large, for all policies of the registry that can prove "
-        "their choices for many rounds at once; default settings.",
+        lead="Growth of regret at a long horizon for all policies that can skip ahead, with default settings",
         text=(
-            "Policies without certificates need many more holds and play a third of the runs. OSSB can prove "
-            "nothing where a width is 0 and is left out there.",
+            "Policies without certificates skip fewer rounds per step and have a third of the runs. OSSB "
+            "cannot skip rounds if a width is 0 and is omitted there.",
         ),
-        tables=(rate_overview(paper.played, [certified for certified, _ in results]),),
+        pictures=(rate_picture(settings, certified),),
+        tables=(rate_overview(settings, certified),),
         parts=parts,
     )
 
@@ -213,9 +225,14 @@ def _beyond_part(setting: Setting, certified: Result, others: Result) -> Section
     drawn: dict[str, Any] = {"scale": "log", "anchor": certified.horizon / 100}
     pictures = (
         regret_panel(
-            certified, setting.bound, name=key, title=f"{setting.name}, by certificates", top=top, **drawn
+            certified,
+            setting.bound,
+            name=key,
+            title=f"{setting.name}, policies with certificates",
+            top=top,
+            **drawn,
         ),
-        regret_panel(others, name=f"{key}-others", title=f"{setting.name}, by trial", top=top, **drawn),
+        regret_panel(others, name=f"{key}-others", title=f"{setting.name}, other policies", top=top, **drawn),
     )
     return Section(
         key,

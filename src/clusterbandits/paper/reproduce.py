@@ -1,4 +1,4 @@
-"""The paper from beginning to end: simulate, judge, draw, write."""
+"""Reproduce the paper: simulate, test the claims, draw the figures, write the report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """The results, the audit, and how many of the runs were read from an earlier call's folder."""
+    """Results and verdicts; ``stored`` of the ``runs`` were reused from a previous call."""
 
     results: PaperResults
     entries: tuple[Entry, ...]
@@ -53,15 +53,15 @@ def reproduce(
     Parameters
     ----------
     settings
-        Which figures, and how.
+        Figures, runs, horizon and other settings.
     folder
-        The folder of the report; runs that it has from an earlier call are not simulated again.
+        Folder of the report; finished runs in it are reused.
     listener
-        Called several times per second with a ``Progress``.
+        Function that receives a ``Progress`` several times per second.
     claims
-        The claims to test.
+        Claims to test; all by default.
     executor
-        Where to simulate, instead of threads of this process.
+        Executor that runs the simulations; by default, threads of this process.
     """
     programme = Programme(settings)
     experiments = programme.experiments()
@@ -83,7 +83,7 @@ def reproduce(
 
 
 def _check_size(experiments: Sequence[Experiment], runs: int) -> None:
-    """Refuse more runs than fit into memory, before anything is written."""
+    """Raise an error if the results would not fit into memory."""
     numbers = sum(one.runs * len(one.checkpoints) * len(one.instance.arms) for one in experiments)
     if numbers > MOST_NUMBERS:
         most = f"at most {int(runs * MOST_NUMBERS / numbers):,} for these figures and this horizon"
@@ -91,7 +91,7 @@ def _check_size(experiments: Sequence[Experiment], runs: int) -> None:
 
 
 class _Drawing:
-    """Draws sections while experiments run: each one when all experiments that it shows are finished."""
+    """Draws each section in the background as soon as the experiments that it shows are finished."""
 
     def __init__(self, results: PaperResults) -> None:
         self._results = results
@@ -106,19 +106,19 @@ class _Drawing:
         self._pool.shutdown(cancel_futures=True)
 
     def start_sections(self) -> None:
-        """Start every section, in order, that waits for no experiment."""
+        """Start drawing the next sections whose experiments are finished."""
         while self._waiting and self._waiting[0][0] <= self._results.of.keys():
             _, draw = self._waiting.pop(0)
             self._drawn.append(self._pool.submit(draw, self._results))
 
     def sections(self) -> tuple[Section, ...]:
-        """Return all sections when they are drawn."""
+        """Wait for all sections and return them."""
         self.start_sections()
         return tuple(future.result() for future in self._drawn)
 
 
 def _section_jobs(programme: Programme) -> list[tuple[set[Experiment], Callable[[PaperResults], Section]]]:
-    """Return the experiments that each section shows, and the function that draws it."""
+    """Return one pair per section: the experiments that it shows and the function that draws it."""
     jobs: list[tuple[set[Experiment], Callable[[PaperResults], Section]]] = [
         (
             {one for widths in figure.widths for one in programme.figure(figure, widths).values()},

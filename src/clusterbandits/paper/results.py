@@ -1,4 +1,4 @@
-"""The results of the paper's experiments, put together as figures and claims ask for them."""
+"""Results of the paper's experiments, combined as figures and claims need them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PaperResults:
-    """The result of every finished experiment, each of one policy."""
+    """The results of finished experiments, one policy each."""
 
     programme: Programme
     of: dict[Experiment, Result]
@@ -46,23 +46,23 @@ class PaperResults:
         return tuple(self.settings.figures)
 
     @property
-    def played(self) -> tuple[Setting, ...]:
-        """The figures that are simulated, with each of their width vectors."""
+    def simulated(self) -> tuple[Setting, ...]:
+        """The simulated settings: one per width vector of the reproduced figures."""
         return settings(self.figures)
 
     def figure(self, setting: Setting) -> Result:
-        """Return the paper's policies in a figure, by their names."""
+        """Return the four policies of the paper in a setting as one result."""
         if setting.key not in self._figures:
             experiments = self.programme.figure(setting.figure, setting.widths)
             self._figures[setting.key] = self.together(experiments)
         return self._figures[setting.key]
 
     def final(self, experiment: Experiment) -> Floats:
-        """Return the regret of every run of an experiment at its horizon."""
+        """Return the final regret of each run of an experiment."""
         return self.of[experiment].regret(0)[:, -1]
 
     def together(self, experiments: Mapping[str, Experiment]) -> Result:
-        """Return several experiments on one instance as one result, with these labels."""
+        """Return experiments on the same instance as one result, labelled by the keys of the mapping."""
         return joined({name: self.of[one] for name, one in experiments.items()})
 
 
@@ -73,9 +73,9 @@ def paper_campaign(
     workers: Workers,
     listener: Listener | None = None,
 ) -> Campaign:
-    """Return the campaign of some experiments; runs that the folder has are not simulated again.
+    """Return the campaign of some experiments; finished runs in the folder are reused.
 
-    Those that it lacks are refused where ``begun``, the fingerprint it was begun with, is not today's.
+    Runs may be added only if ``begun``, the fingerprint of the first call, equals the current fingerprint.
     """
 
     def simulations() -> Iterator[Simulation]:

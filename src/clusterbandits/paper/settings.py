@@ -1,4 +1,4 @@
-"""What may be chosen about a reproduction of the paper, and the folder that remembers it."""
+"""Settings of a reproduction of the paper, and the file in the report's folder that stores them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "settings.json"
 _FORMAT = "clusterbandits paper 2"
-#: What an earlier version wrote, with a hash of the kernels alone.
+#: Format of an earlier version, with a hash of the kernels alone.
 _EARLIER = "clusterbandits paper 1"
 _MOST_A = 1000.0
 _MOST_REFRESH = 10**6
@@ -27,20 +27,20 @@ _MOST_REFRESH = 10**6
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """Which figures to play and how; the defaults are the paper's horizon and runs with exact indices.
+    """Figures to reproduce and their settings; by default those of the paper, with exact indices.
 
     Parameters
     ----------
     figures
-        Numbers from 1 to 8; all of them by default.
+        Numbers of figures from 1 to 8; all by default.
     runs, horizon, seed
         As in ``simulate``.
     a
-        The weight of log log n in every policy's threshold; the paper asks for 5.
+        Weight of log log n in the threshold of every policy; 5 in the paper.
     refresh
-        Rounds between two looks at the indices; the paper has 50.
+        Rounds between two computations of the indices; 50 in the paper.
     beyond
-        Whether to play the instances on to 10,000 times the horizon, with every policy that can.
+        Whether to simulate 10,000 times the horizon too, with all policies that can skip ahead.
 
     Examples
     --------
@@ -70,21 +70,21 @@ class PaperSettings:
 
     @property
     def far_horizon(self) -> int:
-        """Where rates are measured: 10¹⁰ rounds at the paper's horizon."""
+        """The horizon at which rates are measured: 10,000 times the horizon of the figures."""
         return 10_000 * self.horizon
 
     @property
     def far_runs(self) -> int:
-        """Runs of that length."""
+        """The number of runs with this horizon."""
         return min(24, self.runs)
 
     @property
     def whole_paper(self) -> bool:
-        """Whether every figure is played."""
+        """Whether all figures are reproduced."""
         return self.figures == NUMBERS
 
     def command(self) -> str:
-        """Return the command line that makes this report again."""
+        """Return the command line that produces this report."""
         chosen = [] if self.whole_paper else [f"--figure {number}" for number in self.figures]
         default = PaperSettings()
         for name in ("runs", "horizon", "a", "refresh", "seed"):
@@ -94,14 +94,14 @@ class PaperSettings:
         return " ".join(["clusterbandits paper", *chosen, *(["--beyond"] if self.beyond else [])])
 
     def remembered(self) -> dict[str, Any]:
-        """Return what runs depend on: figures may be added to a folder, the rest stays."""
+        """Return the settings that must not change within a folder; figures may be added."""
         return {name: getattr(self, name) for name in ("runs", "horizon", "a", "refresh", "seed")}
 
 
 def claim_folder(folder: Path, settings: PaperSettings) -> Mapping[str, object]:
-    """Take a folder for a report: a new or empty one, or one of a report with the same settings.
+    """Reserve a folder for a report: it must be new, empty, or of a report with the same settings.
 
-    Return the fingerprint that its runs were started with.
+    Return the fingerprint with which its runs were started.
     """
     wanted = settings.remembered()
     data = {"format": _FORMAT, **wanted, "fingerprint": fingerprint()}

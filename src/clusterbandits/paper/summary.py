@@ -1,4 +1,4 @@
-"""Figures in numbers and sentences: incurred regret, the branch that bounds it, and its growth per log n."""
+"""Tables and sentences about the figures: regret, bounds, and growth of regret per log n."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 BASE, OURS = "kl-ucb", "clus-ucb"
 _NAMES = {"kl-ucb": "KL-UCB", "clus-ucb": "Clus-UCB", "tlp-mean": "TLP-MEAN", "tlp-max": "TLP-MAX"}
-#: The bound that each of these policies is said to meet.
+#: The bound that each of these policies attains according to theory.
 MEETS = {"kl-ucb": "classical", "clus-ucb": "clus_ucb", "clus-opt": "lower"}
+BOUND_NAMES = {"classical": "the classical bound", "clus_ucb": "Theorem 2", "lower": "the lower bound"}
 
 
 def called(policy: str) -> str:
-    """Return a policy's name as sentences write it."""
+    """Return the name of a policy for sentences."""
     return _NAMES.get(policy, policy)
 
 
@@ -41,42 +42,42 @@ def _difference(row: dict[str, Any]) -> Estimate:
 
 
 def figure_sentence(result: Result) -> str:
-    """Return what a figure shows: Clus-UCB against KL-UCB, who pays least, and who is ruined how often."""
+    """Return a summary of a figure: Clus-UCB and KL-UCB, the lowest regret, and runs without the best arm."""
     rows = {row["policy"]: row for row in regret_records(result, BASE)}
     ours = _difference(rows[OURS])
     share = abs(ours.value) / max(rows[BASE]["regret"], 1e-300)
-    against = {
-        -1: f"{ours.times(-1)} ({share:.0%}) less than KL-UCB",
-        1: f"{ours} ({share:.0%}) more than KL-UCB",
-        0: f"about what KL-UCB pays (difference {ours})",
+    compared = {
+        -1: f"{ours.times(-1)} ({100 * share:.0f} %) less than KL-UCB",
+        1: f"{ours} ({100 * share:.0f} %) more than KL-UCB",
+        0: f"not significantly different from KL-UCB (difference {ours})",
     }[ours.sign()]
-    return " ".join([f"Clus-UCB pays {_regret(rows[OURS])}, {against}.", _cheapest(rows), *_ruined(result)])
+    first = f"Clus-UCB has a mean regret of {_regret(rows[OURS])}, {compared}."
+    return " ".join([first, _lowest(rows), *_missed(result)])
 
 
-def _cheapest(rows: dict[str, dict[str, Any]]) -> str:
+def _lowest(rows: dict[str, dict[str, Any]]) -> str:
     ranked = sorted(rows.values(), key=lambda row: float(row["regret"]))
     least, next_best = ranked[0], ranked[1]
     if least["policy"] == OURS:
-        return (
-            f"It pays least on average; {called(next_best['policy'])} comes next with {_regret(next_best)}."
-        )
-    return f"{called(least['policy'])} pays least on average, {_regret(least)}."
+        other = f"{called(next_best['policy'])} with {_regret(next_best)}"
+        return f"It has the lowest mean regret, followed by {other}."
+    return f"{called(least['policy'])} has the lowest mean regret, {_regret(least)}."
 
 
-def _ruined(result: Result) -> list[str]:
-    """Tell of policies that played the best arm in less than half of the rounds of some run."""
-    told = []
+def _missed(result: Result) -> list[str]:
+    """Return a sentence for each policy with runs that pull the best arm in less than half of the rounds."""
+    sentences = []
     for place, label in enumerate(result.labels):
         best = result.pulls[place, :, -1][:, result.instance.gaps == 0].sum(axis=1) / result.horizon
         lost = int((best < 0.5).sum())
         if lost:
-            of = f"{lost} of {count_text(len(result.runs), 'run')}"
-            told.append(f"{called(label)} misses the best arm most of the time in {of}.")
-    return told
+            runs = f"{lost} of {count_text(len(result.runs), 'run')}"
+            sentences.append(f"{called(label)} pulls the best arm in less than half of the rounds in {runs}.")
+    return sentences
 
 
 def conditions(setting: Setting, horizon: int, runs: int) -> str:
-    """Return what was played in a figure."""
+    """Return the means, widths, runs and rounds of a figure as a sentence."""
     means = ", ".join(str(list(part)) for part in setting.figure.means)
     widths = str(list(setting.widths))
     return (
@@ -85,25 +86,25 @@ def conditions(setting: Setting, horizon: int, runs: int) -> str:
 
 
 def overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
-    """Return a row for every figure: what each policy paid, and what Clus-UCB saved."""
+    """Return one row per setting: mean regret of each policy, and Clus-UCB minus KL-UCB."""
     rows = []
     for setting, result in zip(settings, results, strict=True):
         records = {row["policy"]: row for row in regret_records(result, BASE)}
         regrets = [round(records[label]["regret"], 1) for label in result.labels]
         rows.append((setting.name, *regrets, str(_difference(records[OURS]))))
     labels = results[0].labels
-    notes = ("Mean regret. clus − kl: Clus-UCB minus KL-UCB on the same rewards, ± standard error.",)
+    notes = ("clus − kl: Clus-UCB minus KL-UCB on the same rewards, ± standard error.",)
     runs = f"{count_text(len(results[0].runs), 'run')} of {count_text(results[0].horizon, 'round')}"
-    title = f"What was paid in {runs}"
+    title = f"Mean regret over {runs}"
     return Table(("figure", *labels, "clus − kl"), tuple(rows), title=title, notes=notes)
 
 
 def branch_table(found: Sequence[Setting]) -> Table:
-    """Return a row for every setting; below, captions that do not hold and widths that are not true."""
+    """Return one row per setting: terms and bounds; the notes list wrong captions and widths below spans."""
     columns = ("figure", "widths", "A", "B", "minimum", "caption", "lower", "Clus-UCB", "classical")
     notes = [
-        "Regret per log n. A, B: the two branches of the suboptimal cluster. minimum: the branch that really "
-        "bounds it; caption: the one the paper's caption names.",
+        "A, B: the two terms of the suboptimal cluster. minimum: the smaller term. caption: the term that "
+        "the paper's caption calls the minimum. lower, Clus-UCB, classical: the bounds.",
         *filter(None, map(_caption_note, found)),
         *(
             f"Figure {one.figure.number}, widths {one.vector}: {violation(part)}"
@@ -112,7 +113,7 @@ def branch_table(found: Sequence[Setting]) -> Table:
             if part.violated
         ),
     ]
-    title = "What any policy must pay, and which branch of the bound decides"
+    title = "Bounds on regret per log n, and the term that is the minimum"
     return Table(columns, tuple(map(_row, found)), title=title, notes=tuple(notes))
 
 
@@ -134,7 +135,7 @@ def _caption_note(one: Setting) -> str | None:
 
 
 def far_results(paper: PaperResults, setting: Setting) -> tuple[Result, Result]:
-    """Return the far experiments of a figure: of policies with certificates, and of all others."""
+    """Return the long experiments of a setting: policies with certificates, and all others."""
     experiments = paper.programme.beyond(setting.figure, setting.widths)
     certified = {name: experiment for name, experiment in experiments.items() if has_certificates(name)}
     others = {name: experiment for name, experiment in experiments.items() if name not in certified}
@@ -142,12 +143,12 @@ def far_results(paper: PaperResults, setting: Setting) -> tuple[Result, Result]:
 
 
 def growth_rates(result: Result) -> dict[str, Estimate]:
-    """Return how fast the regret of every policy grows per log n, over the last two decades."""
+    """Return the regret of each policy per log n over the last two decades of rounds."""
     return {label: estimate(per_log_n(result.regret(label), result, decades=2)) for label in result.labels}
 
 
 def rate_table(result: Result, bound: RegretBound) -> Table:
-    """Return the growth of every policy's regret beside the bounds."""
+    """Return one row per policy: regret, regret per log n, and its ratio to each bound."""
     first, last = span(result.checkpoints, None, None)
     since, until = (round_text(int(result.checkpoints[place])) for place in (first, last))
     rates = {"lower bound": bound.lower, "Theorem 2": bound.clus_ucb, "classical": bound.classical}
@@ -160,18 +161,22 @@ def rate_table(result: Result, bound: RegretBound) -> Table:
         )
         for label, measured in growth_rates(result).items()
     )
-    told = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
-    misled = " A best arm's width is too small: only the classical bound applies." if bound.misled else ""
+    bounds = ", ".join(f"{name} {cell(rate)}" for name, rate in rates.items())
+    misled = " The width of the best cluster is too small: only the classical bound applies."
+    runs = count_text(len(result.runs), "run")
     return Table(
         ("policy", "regret", "per log n", "/ lower", "/ Thm 2", "/ classical"),
         rows,
-        title=f"After {count_text(result.horizon, 'round')}, {count_text(len(result.runs), 'run')}",
-        notes=(f"per log n: from {since} to {until} rounds, ± standard error. Bounds: {told}.{misled}",),
+        title=f"Mean regret after {count_text(result.horizon, 'round')}, {runs}",
+        notes=(
+            f"per log n: from {since} to {until} rounds, ± standard error. Bounds: {bounds}."
+            f"{misled * bool(bound.misled)}",
+        ),
     )
 
 
 def meets_sentence(result: Result, bound: RegretBound) -> str:
-    """Return whether KL-UCB, Clus-UCB and Clus-OPT meet the bounds they are said to meet."""
+    """Return a comparison of KL-UCB, Clus-UCB and Clus-OPT with their bounds."""
     chosen = {name: kind for name, kind in MEETS.items() if not bound.misled or kind == "classical"}
     rates = growth_rates(result)
     return " ".join(_meets(name, rates[name], bound, len(chosen)) for name in chosen)
@@ -180,17 +185,17 @@ def meets_sentence(result: Result, bound: RegretBound) -> str:
 def _meets(policy: str, measured: Estimate, bound: RegretBound, cases: int) -> str:
     kind = MEETS[policy]
     rate = getattr(bound, kind)
-    words = {"classical": "the classical bound", "clus_ucb": "Theorem 2", "lower": "the lower bound"}[kind]
-    said = {0: "cannot be told from", 1: "is above", -1: "is below"}[measured.minus(rate).sign(cases)]
-    return f"{called(policy)} {said} {words}: {measured} for {cell(rate)} per log n."
+    relation = {0: "not significantly different from", 1: "significantly above", -1: "significantly below"}
+    sign = measured.minus(rate).sign(cases)
+    return f"{called(policy)}: {measured} per log n, {relation[sign]} {BOUND_NAMES[kind]} ({cell(rate)})."
 
 
 def rate_overview(settings: Sequence[Setting], results: Sequence[Result]) -> Table:
-    """Return the growth of the three policies that have a bound of their own, in every figure."""
+    """Return one row per setting: regret per log n of three policies, and their bounds."""
     rows = []
     for setting, result in zip(settings, results, strict=True):
         rates = growth_rates(result)
         pairs = ((str(rates[name]), getattr(setting.bound, kind)) for name, kind in MEETS.items())
         rows.append((setting.name, *itertools.chain.from_iterable(pairs)))
     columns = ("figure", "kl-ucb", "classical", "clus-ucb", "Theorem 2", "clus-opt", "lower bound")
-    return Table(columns, tuple(rows), title="Regret per log n beside the bound it should meet")
+    return Table(columns, tuple(rows), title="Measured regret per log n, and the bound of each policy")

@@ -1,1 +1,1 @@
-"""Results as pictures."""
+"""Pictures of results, and HTML reports."""

@@ -1,4 +1,4 @@
-"""Estimates of all arms, group by group: means, intervals, and safe widths as bands."""
+"""Estimates of all arms by group: means, confidence intervals, and safe widths as bands."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _BAND = "#B8B8B8"
 def arms_panel(
     groups: Sequence[ArmsGroup], *, name: str, title: str = "", quantity: str = "success rate"
 ) -> Picture:
-    """Return arms with their intervals as a picture, a block of rows for each group.
+    """Return arms with their intervals as a picture, one block of rows per group.
 
     Parameters
     ----------
     groups
-        The groups from top to bottom; the arms of each in the order in which they are drawn.
+        Groups from top to bottom; the arms of each group in the order of the rows.
     name
         Name of the picture in files and pages.
     title
         Title above the picture.
     quantity
-        What the means are.
+        Name of the quantity that the means estimate.
     """
-    said = first_texts([_said(group) for group in groups])
-    alt = f"Arms with intervals in {count_text(len(groups), 'group')}: {said}."
+    described = first_texts([_described(group) for group in groups])
+    alt = f"Arms with intervals in {count_text(len(groups), 'group')}: {described}."
     return picture(arms_figure(groups, title, quantity), name, alt, title)
 
 
@@ -64,7 +64,7 @@ def arms_axes(
     on: Place = Figure,
     width: float = WIDTH,
 ) -> Axes:
-    """Return the axes with the drawing, on a new figure of so many millimetres or on axes that are there."""
+    """Return axes with the drawing: those given, or those of a new figure ``width`` millimetres wide."""
     rows = Rows(
         tuple((group.name, group.ending) for group in groups), tuple(group.labels for group in groups)
     )
@@ -113,7 +113,7 @@ def _legend(groups: Sequence[ArmsGroup]) -> list[list[Entry]]:
     return [notes]
 
 
-def _said(group: ArmsGroup) -> str:
+def _described(group: ArmsGroup) -> str:
     known = [mean for mean in group.means.tolist() if not math.isnan(mean)]
-    where = f" from {cell(min(known))} to {cell(max(known))}" if known else " never tried"
+    where = f" from {cell(min(known))} to {cell(max(known))}" if known else " without trials"
     return f"{group.name}, {count_text(len(group.labels), 'arm')}{where}, width {cell(group.width)}"

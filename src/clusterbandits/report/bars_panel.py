@@ -1,4 +1,4 @@
-"""Bars of every cluster: declared widths beside spans, or bounds on regret."""
+"""Bars for each cluster: declared widths beside spans, or bounds on regret."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WIDE = 140.0
 _LEFT = 4.0
 _HEAD, _DETAIL, _BAR, _FOOT = 4.6, 3.6, 3.2, 1.8
-#: The axis ends this share beyond the longest bar, where its number stands.
+#: The end of the axis as a multiple of the longest bar, with space for its number.
 _ROOM = 1.16
 _SMALLEST = 4.0
 _WRONG = "#B00000"
@@ -35,7 +35,7 @@ _WRONG = "#B00000"
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """One bar for every cluster."""
+    """One bar per cluster."""
 
     label: str
     values: Floats
@@ -44,7 +44,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class BarsRow:
-    """A cluster: its name, what follows the name, and whether a declared width is too small."""
+    """A cluster: its name, the text after the name, and whether a declared width is too small."""
 
     name: str
     ending: str = ""
@@ -54,7 +54,7 @@ class BarsRow:
 
 @dataclass(frozen=True, eq=False)
 class BarsView:
-    """Everything that a panel of bars shows."""
+    """The contents of a panel of bars."""
 
     rows: tuple[BarsRow, ...]
     bars: tuple[Bars, ...]
@@ -63,12 +63,12 @@ class BarsView:
 
     @property
     def detailed(self) -> bool:
-        """Whether a line of details stands below the names."""
+        """Whether names are followed by a line of details."""
         return any(row.detail for row in self.rows)
 
     @property
     def first(self) -> float:
-        """Where the bars of a row begin, in millimetres below its upper edge."""
+        """The position of the first bar of a row, in millimetres below the upper edge of the row."""
         return _HEAD + _DETAIL * self.detailed
 
     @property
@@ -85,7 +85,7 @@ class BarsView:
 
 
 def largest(values: Floats, most: int) -> list[int]:
-    """Return the places of the largest values, at most so many, in their order."""
+    """Return the positions of the ``most`` largest values, in increasing order."""
     return sorted(np.argsort(-values, kind="stable")[:most].tolist())
 
 
@@ -134,10 +134,10 @@ def _legend(view: BarsView) -> list[list[Entry]]:
 
 
 def cut_note(shown: int, count: int, by: str) -> tuple[str, ...]:
-    """Return the remark that the clusters with the largest values are shown, where they are not all."""
+    """Return a note if only the clusters with the largest values are shown."""
     return () if shown == count else (f"The {shown} of {count} clusters with the largest {by}.",)
 
 
 def named(names: Sequence[str], most: int = 60) -> str:
-    """Return names with commas between them; of very many, the first."""
+    """Return names separated by commas, at most the first ``most``."""
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")

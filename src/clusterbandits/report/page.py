@@ -1,4 +1,4 @@
-"""A report: one HTML page with words, tables and pictures inside, and the folder of all its files."""
+"""Reports: one HTML page with text, figures and tables inside, and the folder of its files."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+#: The mark of each verdict, by the key of a card.
+MARKS = {"holds": "✓", "condition": "~", "fails": "✗", "inconclusive": "?"}
 _OURS = {".svg", ".png", ".csv", ".parquet"}
-#: How a cell begins that a spreadsheet computes, in narrow and in wide letters.
+#: First characters of cells that a spreadsheet would compute, as ASCII and as full-width characters.
 _FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: what it says first, then what it shows."""
+    """A section of a page: a sentence, text, pictures, tables, and subsections."""
 
     key: str
     heading: str
-    #: The one sentence to take away.
+    #: The main result of the section, in one sentence.
     lead: str = ""
     text: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
@@ -41,7 +43,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Card:
-    """A judged statement: a word for the verdict, a key for its colour, and what it rests on."""
+    """A claim with its verdict and the evidence; ``key`` selects the colour and the mark of the verdict."""
 
     key: str
     verdict: str
@@ -50,22 +52,43 @@ class Card:
     test: str
     measured: str
     details: Table | None = None
-    #: What the card is called in addresses.
+    #: The name of the card in links.
     anchor: str = ""
 
 
 @dataclass(frozen=True)
+class Tally:
+    """The number of cards with a verdict, in words, and what the verdict means."""
+
+    key: str
+    count: int
+    words: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The main result at the top of a page: one sentence, one picture, and details."""
+
+    sentence: str
+    details: tuple[str, ...]
+    picture: Picture
+
+
+@dataclass(frozen=True)
 class Page:
-    """Everything a page shows."""
+    """The contents of a page."""
 
     title: str
     lead: str
-    #: How the page is made again.
+    #: The command that produces the page.
     command: str
     sections: tuple[Section, ...] = ()
     cards_heading: str = ""
     cards_lead: str = ""
     cards: tuple[Card, ...] = ()
+    headline: Headline | None = None
+    tallies: tuple[Tally, ...] = ()
 
 
 def render_page(page: Page) -> str:
@@ -91,16 +114,17 @@ def _template() -> jinja2.Template:
         finalize=_printable,
     )
     environment.filters |= {"cell": cell, "svg": inline_svg, "numeric": numeric_columns}
+    environment.globals |= {"marks": MARKS}
     return environment.get_template("page.html")
 
 
 def _printable(value: object) -> object:
-    """Return text without control characters; only macros and pictures, escaped already, are markup."""
+    """Return text without control characters; macros and pictures are markup that is already escaped."""
     return plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def numeric_columns(table: Table) -> Sequence[bool]:
-    """Return which columns hold numbers, or numbers with their errors: those go to the right."""
+    """Return for each column whether it contains numbers only, which are aligned to the right."""
     if not table.rows:
         return [False] * len(table.columns)
     return [
@@ -112,24 +136,25 @@ def numeric_columns(table: Table) -> Sequence[bool]:
 def write_folder(
     page: Page, frames: Mapping[str, pd.DataFrame], texts: Mapping[str, str], folder: Path
 ) -> None:
-    """Write index.html, pictures, tables and texts into a folder, each whole or not at all.
+    """Write index.html, pictures, tables and texts into a folder, each file completely or not at all.
 
-    Pictures and tables that an earlier report left behind are removed. CSV files are for spreadsheets, and
-    have text as ``csv_text`` writes it; Parquet files have it unchanged.
+    Pictures and tables of an earlier report are removed. In CSV files, which are for spreadsheets, text is
+    written by ``csv_text``; in Parquet files it is unchanged.
 
     Parameters
     ----------
     page
-        What index.html shows; its pictures become SVG and PNG files in ``pictures``.
+        Contents of index.html; its pictures are also saved as SVG and PNG files in ``pictures``.
     frames
-        Tables by name, for Parquet and CSV files in ``data``.
+        Tables by name, saved as Parquet and CSV files in ``data``.
     texts
         Other files by name.
     folder
-        Where all goes.
+        Folder of the report.
     """
     pictures, data = folder / "pictures", folder / "data"
-    drawn = list(_pictures(page.sections))
+    first = [] if page.headline is None else [page.headline.picture]
+    drawn = [*first, *_pictures(page.sections)]
     for place, names in ((pictures, {one.name for one in drawn}), (data, set(frames))):
         made_folder(place)
         _remove_others(place, names)
@@ -143,7 +168,7 @@ def write_folder(
 
 
 def _save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
-    # Open files: Arrow and pandas take a path such as http:/x for an address.
+    # Open files, because Arrow and pandas would read a path such as http:/x as a URL.
     with whole_file(folder / f"{name}.parquet") as unfinished, unfinished.open("wb") as file:
         frame.to_parquet(file, index=False)
     with (
@@ -151,12 +176,12 @@ def _save_frame(frame: pd.DataFrame, folder: Path, name: str) -> None:
         unfinished.open("w", encoding="utf-8", newline="") as file,
     ):
         inert = frame.map(lambda value: csv_text(value) if isinstance(value, str) else value)
-        # Quoted text: a semicolon separates cells where commas are decimal.
+        # Text is quoted because semicolons separate cells in countries with decimal commas.
         inert.to_csv(file, index=False, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def csv_text(text: str) -> str:
-    """Return plain text for a cell that spreadsheets show: behind an apostrophe where it would be a formula.
+    """Return plain text for a spreadsheet, with an apostrophe before text that looks like a formula.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figures that fit a paper: PDF with Type 42 fonts, and names that LaTeX typesets as they are written."""
+"""Figures for papers: PDF with Type 42 fonts, and text that LaTeX shows literally."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _COMMANDS = {
 
 
 class PaperFigure(Figure):
-    """A figure that embeds TrueType fonts in PDF, which publishers require, and may have any letters.
+    """A figure that embeds TrueType fonts in PDF, as publishers require, and accepts any characters.
 
-    pyplot manages it: notebooks show it, and ``plt.show`` opens it.
+    It is managed by pyplot: notebooks show it, and ``plt.show`` opens it.
     """
 
     def sized(self, figsize: tuple[float, float]) -> Self:
-        """Return the figure in this size and in the colours of the present settings."""
+        """Set the size, and the colours of the current settings; return the figure."""
         self.set_size_inches(figsize)
         self.set_facecolor(mpl.rcParams["figure.facecolor"])
         return self
@@ -51,7 +51,7 @@ class PaperFigure(Figure):
             super().draw(renderer)
 
     def get_tightbbox(self, *given: Any, **options: Any) -> Any:
-        """Return the box around everything that is drawn."""
+        """Return the bounding box of the drawing."""
         with any_letters():
             return super().get_tightbbox(*given, **options)
 
@@ -60,7 +60,7 @@ class LiteralText(Text):
     r"""Text that LaTeX shows as other formats do: ``a_b & 50 %`` needs no escapes.
 
     Matplotlib's PGF backend passes ``&``, ``#`` and others to LaTeX, where they are commands. This text is
-    escaped while it is measured or drawn there.
+    escaped while the backend measures or draws it.
     """
 
     def draw(self, renderer: Any) -> None:
@@ -73,7 +73,7 @@ class LiteralText(Text):
             self._restore(written)
 
     def get_window_extent(self, renderer: Any = None, dpi: float | None = None) -> Any:
-        """Return the extent of the text, measured with the escapes that will be drawn."""
+        """Return the extent of the text as it is drawn, with escapes."""
         written = self.get_text()
         try:
             self._write_for(renderer)
@@ -91,12 +91,12 @@ class LiteralText(Text):
 
 
 def _is_pgf(renderer: Any) -> bool:
-    # The renderer of a file passes calls on to another one: the method knows to which.
+    # The renderer of a file delegates to another one, which is found through its methods.
     return isinstance(getattr(getattr(renderer, "draw_text", None), "__self__", None), RendererPgf)
 
 
 def latex_text(text: str) -> str:
-    r"""Return LaTeX that shows a text as it is.
+    r"""Return LaTeX code that shows a text literally.
 
     Examples
     --------
@@ -107,21 +107,21 @@ def latex_text(text: str) -> str:
 
 
 def make_literal(artist: Axes | Figure) -> None:
-    """Let every text that holds no formulas be literal in LaTeX too."""
+    """Make all texts without formulas literal in LaTeX too."""
     for text in artist.findobj(Text):
         if type(text) is Text and not text.get_parse_math():
             text.__class__ = LiteralText
 
 
 def drawing(ax: object, owner: str, draw: Callable[..., Axes], *given: Any, **options: Any) -> Axes:
-    """Return the axes that ``draw`` has drawn on: the given ones, or those of a new figure of pyplot."""
+    """Call ``draw`` on the given axes or on a new figure of pyplot, and return the axes."""
     if isinstance(ax, Axes):
         axes = draw(*given, on=ax, **options)
         make_literal(axes)
         return axes
     if ax is not None:
         raise invalid("ax", owner, "None or Matplotlib axes", ax)
-    # The first figure sets up the backend of a notebook, which must not happen inside a context of settings.
+    # The first figure initialises the backend of a notebook, which must not happen inside a style context.
     figure: Any = plt.figure(FigureClass=PaperFigure, layout="none")
     try:
         axes = draw(*given, on=figure.sized, **options)

@@ -1,4 +1,4 @@
-"""A picture in both forms, saved as files or put inside a page."""
+"""Pictures as SVG and PNG, saved as files or included in a page."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _LONG_FRACTION = re.compile(r"(\.\d\d)\d+")
 _FAMILY = re.compile(r" *font-family:[^;]*;?")
-#: What the SVG says of every element, or again and again, is said once; other letters are no wider.
+#: Styles that Matplotlib repeats for every element, set once for the picture; no fallback font is wider.
 _ROOT_STYLE = "stroke-linejoin:round;stroke-linecap:butt;font-family:'DejaVu Sans',Verdana,sans-serif"
 _LEFT_OUT = {"metadata", "style"}
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing as SVG and PNG, with a name for files and pages, and words for those who cannot see it."""
+    """A drawing as SVG and PNG, with a name for files and pages, and an alt text."""
 
     name: str
     alt: str
@@ -38,7 +38,7 @@ class Picture:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            allowed = "made of letters, digits, - and _, a letter or digit first"
+            allowed = "made of letters, digits, - and _, beginning with a letter or digit"
             raise invalid("name", "Picture", allowed, self.name)
 
 
@@ -49,14 +49,14 @@ def picture(figure: Figure, name: str, alt: str, title: str = "") -> Picture:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, SVG or PDF, as the suffix says; the file is whole or not there."""
+    """Write a figure as PNG, SVG or PDF, by the suffix; the file is written completely or not at all."""
     content = render(figure, path.suffix[1:].lower(), dpi=300)
     with whole_file(path) as unfinished:
         unfinished.write_bytes(content)
 
 
 def save_picture(drawing: Picture, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Write the SVG and the PNG of a picture into a folder, each whole or not at all; return their paths."""
+    """Write the SVG and the PNG of a picture into a folder and return their paths."""
     files = Path(folder) / f"{drawing.name}.svg", Path(folder) / f"{drawing.name}.png"
     for file, content in zip(files, (drawing.svg.encode(), drawing.png), strict=True):
         with whole_file(file) as unfinished:
@@ -65,9 +65,9 @@ def save_picture(drawing: Picture, folder: str | os.PathLike[str]) -> tuple[Path
 
 
 def inline_svg(drawing: Picture, css_class: str = "picture") -> str:
-    """Return a picture as an element of an HTML page, where many may stand side by side.
+    """Return a picture as an element of an HTML page that contains other pictures too.
 
-    It fills the width it is given, says its alt text, and every id begins with the picture's name.
+    It fills the available width, has an alt text, and all its ids begin with the picture's name.
 
     Examples
     --------
@@ -83,13 +83,13 @@ def inline_svg(drawing: Picture, css_class: str = "picture") -> str:
     title = ET.Element("title")
     title.text = drawing.alt
     root.insert(0, title)
-    said = {"class": css_class, "role": "img", "aria-label": drawing.alt, "style": _ROOT_STYLE}
-    root.attrib = {"viewBox": root.attrib["viewBox"], **said}
+    attributes = {"class": css_class, "role": "img", "aria-label": drawing.alt, "style": _ROOT_STYLE}
+    root.attrib = {"viewBox": root.attrib["viewBox"], **attributes}
     return ET.tostring(root, encoding="unicode")
 
 
 def _strip(element: ET.Element) -> None:
-    """Drop namespaces, which HTML has no use for, and what would speak of the whole page."""
+    """Remove namespaces, and elements that would affect the whole page."""
     element.tag = _local(element.tag)
     for child in list(element):
         if _local(child.tag) in _LEFT_OUT:
@@ -99,7 +99,7 @@ def _strip(element: ET.Element) -> None:
 
 
 def _make_own(element: ET.Element, name: str) -> None:
-    """Make ids and what refers to them a picture's own; a hundredth of a point is as fine as needed."""
+    """Prefix ids and references with the name of the picture; round coordinates to 0.01 points."""
     values = {_local(key): value for key, value in element.attrib.items()}
     for key, value in values.items():
         if key == "id":
@@ -120,7 +120,7 @@ def _local(name: str) -> str:
 
 
 def check_picture_file(file: str | os.PathLike[str], parameter: str, owner: str) -> Path:
-    """Return the path of a picture to be, refused where it names no known format or no folder."""
+    """Return the path of a picture file; raise an error for an unknown format or a missing folder."""
     path = Path(file)
     if path.suffix[1:].lower() not in METADATA:
         raise invalid(parameter, owner, "a file name that ends in .png, .svg or .pdf", str(file))

@@ -1,6 +1,6 @@
-"""The drawings behind ``plot``: one function for every class that has this method.
+"""The drawings of ``plot``: one function per class with this method.
 
-``plotting.drawn`` calls them by name. Each draws on the given axes, or on a new figure that fits a paper.
+``plotting.drawn`` calls them by name. Each draws on the given axes, or on a new figure for papers.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: More rows than these would make a picture that nobody reads.
+#: The largest number of rows that stays legible.
 _MOST_CLUSTERS = 40
 _WIDTH = 140.0
 _GREY = "#B8B8B8"
-#: Letters of the name of an arm that holds another down.
+#: The largest number of characters for the name of an arm beside a row.
 _ARM_LETTERS = 14
 _INTERVAL = "with the confidence interval from its own rewards"
 
 
 def clusters(given: Clusters, ax: object) -> Axes:
-    """Draw the declared width of every cluster, and name its arms."""
+    """Draw the declared width of each cluster, with the names of its arms."""
     widths = np.array(given.widths)
     shown = largest(widths, _MOST_CLUSTERS)
     rows = []
@@ -64,7 +64,7 @@ def clusters(given: Clusters, ax: object) -> Axes:
 
 
 def width_fit(fit: WidthFit, ax: object) -> Axes:
-    """Draw the span of every cluster beside its declared width."""
+    """Draw the span of each cluster beside its declared width."""
     excess, spans, widths = map(np.array, (fit.excess, fit.spans, fit.widths))
     shown = largest(excess if excess.any() else spans, _MOST_CLUSTERS)
     rows = []
@@ -78,7 +78,7 @@ def width_fit(fit: WidthFit, ax: object) -> Axes:
 
 
 def instance(given: Instance, ax: object) -> Axes:
-    """Draw the means on a number line, a row for every cluster."""
+    """Draw the means on a number line, one row per cluster."""
     parts = given.partition
     shown = largest(np.array(given.spans), _MOST_CLUSTERS)
     members = [parts.members[c].tolist() for c in shown]
@@ -90,7 +90,7 @@ def instance(given: Instance, ax: object) -> Axes:
 
 
 def regret_bound(bound: RegretBound, ax: object) -> Axes:
-    """Draw the three bounds of every cluster; equal ones share a bar."""
+    """Draw the three bounds of each cluster; equal bounds share a bar."""
     parts = bound.clusters
     rates = {
         "lower bound": (bound.lower, [part.lower for part in parts], BLUE),
@@ -129,10 +129,10 @@ def regret(view: RegretView, ax: object, owner: str, *, logarithmic: bool = True
 
 
 def policy(given: Policy, views: Sequence[ArmView], ax: object) -> Axes:
-    """Draw the estimates of a policy, and how its pulls are shared among the arms."""
+    """Draw the estimates of a policy, and the share of pulls of each arm."""
     widths = dict(zip(given.clusters.names, given.clusters.widths, strict=True))
-    told = given.heeds_widths
-    headings = {name: f": width {cell(width)}" if told else "" for name, width in widths.items()}
+    used = given.heeds_widths
+    headings = {name: f": width {cell(width)}" if used else "" for name, width in widths.items()}
     total = sum(view.pulls for view in views)
     groups = []
     for name, part in _by_cluster(views).items():
@@ -146,7 +146,7 @@ def policy(given: Policy, views: Sequence[ArmView], ax: object) -> Axes:
 
 
 def explanation(given: Explanation, ax: object) -> Axes:
-    """Draw what arms are compared by, and which other arms hold an arm down."""
+    """Draw the estimates and indices of arms, and the other arms that limit each index."""
     drawn = _on_the_scale_of_means(given.arms)
     groups = []
     for name, part in _by_cluster(given.arms).items():
@@ -177,12 +177,12 @@ def estimates(view: EstimatesView, ax: object, owner: str) -> Axes:
 
 
 def ratios(regrets: Mapping[str, Floats], base: str, ax: object, owner: str) -> Axes:
-    """Draw the regret of policies on many problems over that of one of them."""
+    """Draw the regret of policies on many problems, divided by that of one of them."""
     return drawing(ax, owner, ratio_axes, regrets, base, width=_WIDTH)
 
 
 def _by_cluster(views: Sequence[ArmView]) -> dict[Any, list[ArmView]]:
-    """Return the arms of every cluster, those with the largest means first."""
+    """Return the arms of each cluster, in decreasing order of their means."""
     parts: dict[Any, list[ArmView]] = {}
     for view in views:
         parts.setdefault(view.cluster, []).append(view)
@@ -208,7 +208,7 @@ def _number(value: float | None) -> float:
 
 
 def _on_the_scale_of_means(views: Sequence[ArmView]) -> bool:
-    """Tell whether indices can be drawn among the means: those of IMED, for example, cannot."""
+    """Return whether indices can be drawn on the axis of means, unlike those of IMED."""
     highs = [view.high for view in views if view.high is not None]
     lows = [view.low for view in views if view.low is not None]
     indices = [view.index for view in views if view.index is not None and np.isfinite(view.index)]

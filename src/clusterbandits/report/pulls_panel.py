@@ -1,4 +1,4 @@
-"""Pulls of every suboptimal arm, beside the numbers that theory predicts."""
+"""Pulls of suboptimal arms, beside the predicted numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _RESAMPLES = 2000
-#: Rows in millimetres: with a name for every arm, and when there are too many for that.
+#: Heights of rows in millimetres: with a name per arm, and for too many arms to name.
 _ROW, _THIN_ROW, _DOT = 4.6, 1.6, 1.7
 _MOST_NAMED = 60
 _LEAST_NAMES, _WIDEST_NAMES, _BESIDE_NAMES = 8.0, 40.0, 4.0
@@ -41,30 +41,30 @@ _PREDICTIONS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class PullsView:
-    """Everything a panel of pulls shows, a row for every suboptimal arm, cluster by cluster."""
+    """The contents of a panel of pulls: one row per suboptimal arm, by cluster."""
 
     horizon: int
     runs: int
-    #: The cluster of every row, and what the row is called.
+    #: The cluster and the name of each row.
     clusters: tuple[str, ...]
     arms: tuple[str, ...]
     policies: tuple[PolicyCurve, ...]
-    #: By name, what is predicted for every row.
+    #: Predictions for the rows, by name.
     predictions: dict[str, Floats]
 
     @property
     def named(self) -> bool:
-        """Whether there is room for the names of arms."""
+        """Whether there is space for the names of arms."""
         return len(self.arms) <= _MOST_NAMED
 
     @property
     def firsts(self) -> list[bool]:
-        """Whether each row is the first of its cluster, with a line for the cluster's name above it."""
+        """For each row, whether it is the first of its cluster and follows a line with the cluster's name."""
         return [not k or self.clusters[k] != self.clusters[k - 1] for k in range(len(self.clusters))]
 
     @property
     def room(self) -> float:
-        """Millimetres for the names."""
+        """The width of the names in millimetres."""
         widths = [text_width(name, "bold") for name in self.clusters]
         widths += [text_width(name) for name in self.arms if self.named]
         return min(_WIDEST_NAMES, max([_LEAST_NAMES, *widths]))
@@ -91,7 +91,7 @@ def pulls_view(result: Result, bound: RegretBound, labels: Sequence[str] = ()) -
     means = [cell(mean) for mean in result.instance.means[rows].tolist()]
     rates = [*zip(_PREDICTIONS, (bound.clus_ucb_allocation, bound.classical_allocation), strict=True)]
     if bound.misled:
-        # Neither theorem then says how Clus-UCB behaves.
+        # Neither theorem applies to Clus-UCB then.
         rates = rates[1:]
     return PullsView(
         horizon=result.horizon,
@@ -117,19 +117,19 @@ def _mean_pulls(result: Result, label: str, arms: NDArray[np.intp]) -> PolicyCur
 def pulls_panel(
     result: Result, bound: RegretBound, *, name: str, labels: Sequence[str] = (), title: str = ""
 ) -> Picture:
-    """Return the pulls of every suboptimal arm as a picture: dots with 95 % intervals, predictions as ticks.
+    """Return the pulls of suboptimal arms as a picture: means with 95 % intervals, predictions as ticks.
 
     Parameters
     ----------
     result
-        The simulation to draw, at its horizon T.
+        Simulation to draw, at its horizon T.
     bound
-        What predicts log T / (α L) pulls for Clus-UCB and log T / D classically; its clusters group the rows.
-        Where a width misleads, only the latter applies and is drawn.
+        Bounds, which predict log T / (α L) pulls for Clus-UCB and log T / D classically; their clusters group
+        the rows. If the width of a best cluster is too small, only the classical prediction applies.
     name
         Name of the picture in files and pages.
     labels
-        Policies to draw; all by default.
+        Labels of the policies to draw; all by default.
     title
         Title above the picture.
     """
@@ -165,10 +165,10 @@ def _tick(name: str) -> dict[str, Any]:
 
 
 def _draw(view: PullsView, look: dict[str, Look], axes: Axes, row: float) -> Floats:
-    """Draw every dot and tick; return where the rows are."""
+    """Draw means, intervals and predictions; return the positions of the rows."""
     places: Floats = np.arange(len(view.arms)) + np.cumsum(view.firsts, dtype=float)
     small = 1.0 if view.named else 0.5
-    # The shorter tick comes last, on top of the longer where the two agree.
+    # The shorter tick is drawn last, on top of the longer one.
     for name, values in reversed(view.predictions.items()):
         tick = _tick(name)
         tick["markersize"] *= small
@@ -184,7 +184,7 @@ def _draw(view: PullsView, look: dict[str, Look], axes: Axes, row: float) -> Flo
 
 
 def _positive(values: Floats) -> Floats:
-    """Return what a logarithmic axis can show, NaN elsewhere."""
+    """Return values that a logarithmic axis can show, and NaN for others."""
     return np.asarray(np.where((values > 0) & np.isfinite(values), values, np.nan))
 
 
@@ -195,7 +195,7 @@ def _scale(view: PullsView, axes: Axes) -> None:
     values = _positive(np.concatenate(parts))
     values = values[np.isfinite(values)]
     low, high = (values.min(), values.max()) if values.size else (1.0, 10.0)
-    # At least a decade, which has ticks to read.
+    # At least one decade, so that the axis has several ticks.
     margin = max(1.15, (high / low) ** 0.06, math.sqrt(10 * low / high))
     log_axis(axes, low / margin, high * margin)
     axes.set_xlabel("pulls, log scale")
@@ -219,14 +219,14 @@ def _name_rows(view: PullsView, axes: Axes, places: Floats) -> None:
     for head in heads[1:]:
         axes.axhline(head - 0.5, color="#B0B0B0", linewidth=0.6)
     if not view.arms:
-        axes.text(0.5, 0.5, "every arm is best", ha="center", va="center", transform=axes.transAxes)
+        axes.text(0.5, 0.5, "all arms are best arms", ha="center", va="center", transform=axes.transAxes)
 
 
 def _alt(view: PullsView) -> str:
     if not view.arms:
-        return "No pulls to show: every arm is best."
+        return "No pulls to show: all arms are best arms."
     rounds = count_text(view.horizon, "round")
     arms = count_text(len(view.arms), "suboptimal arm")
-    said = ", ".join(f"{one.label} {regret_text(one.mean.sum())}" for one in view.policies)
-    told = " and ".join(f"{regret_text(n.sum())} ({name})" for name, n in view.predictions.items())
-    return f"Mean pulls of {arms} in {rounds}, in all: {said}. Predicted: {told}."
+    pulls = ", ".join(f"{one.label} {regret_text(one.mean.sum())}" for one in view.policies)
+    predicted = " and ".join(f"{regret_text(n.sum())} ({name})" for name, n in view.predictions.items())
+    return f"Mean pulls of {arms} in {rounds}, in total: {pulls}. Predicted: {predicted}."

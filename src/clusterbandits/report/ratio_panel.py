@@ -1,4 +1,4 @@
-"""Many problems at once: the regret of every policy, divided by that of one of them on the same problem."""
+"""Regret of policies on many problems, divided by the regret of a reference policy on the same problem."""
 
 from __future__ import annotations
 
@@ -28,56 +28,56 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ROW = 6.0
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 100)
 _MOST_TICKS = 8
-#: Most millimetres for a label beside the axes.
+#: The largest width of a label beside the axes, in millimetres.
 _ROOM = 41.0
 
 
 @dataclass(frozen=True, eq=False)
 class RatioRow:
-    """One policy: how its regret compares over all problems."""
+    """The regret of one policy relative to the base, over all problems."""
 
     label: str
-    #: At ``LEVELS``.
+    #: Quantiles of the ratio at ``LEVELS``.
     quantiles: Floats
-    #: The share of problems in which it has less regret than the base.
+    #: The share of problems in which the policy has less regret than the base.
     better: float
     instances: int
 
 
 def ratio_rows(regrets: Mapping[str, Floats], base: str) -> tuple[RatioRow, ...]:
-    """Return a row for every policy but the base; problems in which the base has no regret are left out.
+    """Return one row per policy except the base; problems in which the base has no regret are omitted.
 
     Parameters
     ----------
     regrets
-        The mean regret of every policy in every problem.
+        Mean regret of each policy in each problem.
     base
-        The policy that all are compared with.
+        Label of the policy that all others are compared with.
 
     Examples
     --------
-    >>> paid = {"kl-ucb": np.array([10.0, 20.0, 40.0]), "clus-ucb": np.array([5.0, 15.0, 44.0])}
-    >>> row = ratio_rows(paid, "kl-ucb")[0]
+    >>> regrets = {"kl-ucb": np.array([10.0, 20.0, 40.0]), "clus-ucb": np.array([5.0, 15.0, 44.0])}
+    >>> row = ratio_rows(regrets, "kl-ucb")[0]
     >>> row.quantiles[2].item(), round(row.better, 2)
     (0.75, 0.67)
     """
     if base not in regrets:
         raise invalid("base", "ratio_rows", f"one of {', '.join(regrets)}", base)
     reference = np.asarray(regrets[base], dtype=float)
-    there = reference > 0
+    positive = reference > 0
     rows = []
-    for label, paid in regrets.items():
-        if label == base or not there.any():
+    for label, values in regrets.items():
+        if label == base or not positive.any():
             continue
-        ratios = np.asarray(paid, dtype=float)[there] / reference[there]
+        ratios = np.asarray(values, dtype=float)[positive] / reference[positive]
         rows.append(
-            RatioRow(label, np.quantile(ratios, LEVELS), float((ratios < 1).mean()), int(there.sum()))
+            RatioRow(label, np.quantile(ratios, LEVELS), float((ratios < 1).mean()), int(positive.sum()))
         )
     return tuple(rows)
 
 
 def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: str = "") -> Picture:
-    """Return quantiles over problems as a picture: a bar for each policy, the base at 1.
+    """Return quantiles over problems as a picture: one bar per policy, relative to the base at 1.
 
     Parameters
     ----------
@@ -90,10 +90,15 @@ def ratio_panel(regrets: Mapping[str, Floats], base: str, *, name: str, title: s
     """
     axes = ratio_axes(regrets, base, title)
     rows = ratio_rows(regrets, base)
-    said = "; ".join(f"{row.label} {row.quantiles[2]:.2g}, less in {row.better:.0%}" for row in rows)
+    quantiles = "; ".join(
+        f"{row.label} {row.quantiles[2]:.2g}, less regret in {row.better:.0%}" for row in rows
+    )
     many = count_text(rows[0].instances, "instance")
     return picture(
-        axes.figure.figure, name, f"Median of the regret over that of {base} in {many}: {said}.", title
+        axes.figure.figure,
+        name,
+        f"Median of the regret divided by that of {base} in {many}: {quantiles}.",
+        title,
     )
 
 
@@ -104,14 +109,17 @@ def ratio_axes(
     rows = ratio_rows(regrets, base)
     if not rows:
         raise invalid(
-            "regrets", "ratio_panel", "those of two policies, the base with some regret", [*regrets]
+            "regrets",
+            "ratio_panel",
+            "those of at least two policies, with positive regret of the base",
+            [*regrets],
         )
     look = looks(regrets)
     many = count_text(rows[0].instances, "instance")
-    legend = [[Entry("tick: median; thick: half of the instances; thin: 90 %")]]
+    legend = [[Entry("tick: median; thick line: half of the instances; thin line: 90 %")]]
     labels = [fitted(row.label, _ROOM) for row in rows]
     left = max(map(text_width, labels)) + 4
-    words, height = f"Regret over that of {base}, in {many}", _ROW * (len(rows) + 0.5)
+    words, height = f"Regret divided by that of {base}, in {many}", _ROW * (len(rows) + 0.5)
     with settings(on):
         _, axes = panel(height, legend, title, words, left, width, on=on)
         dress(axes, grid="x")
@@ -139,4 +147,4 @@ def _scale(axes: Axes, rows: tuple[RatioRow, ...]) -> None:
     step = -(-len(ticks) // _MOST_TICKS)
     log_axis(axes, low, high, sorted({*ticks[::step], 1}))
     axes.axvline(1, color="#808080", linewidth=0.8, zorder=1)
-    axes.set_xlabel("share of the regret, log scale")
+    axes.set_xlabel("ratio of regrets, log scale")

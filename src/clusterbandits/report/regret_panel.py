@@ -1,4 +1,4 @@
-"""Regret against rounds: the numbers of the picture, then the drawing, for pages and for files."""
+"""Regret against rounds: the numbers of the picture and the drawing, for pages and files."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 #: The height of the axes, as a share of the picture's width.
 _HEIGHT = 0.54
 _POINTS = 64
-_SAID_POLICIES = 6
-#: Lines of bounds leave the picture where they are this many times higher than all curves.
+_MOST_DESCRIBED = 6
+#: The axis of regret ends at this multiple of the curves if lines of bounds are higher.
 _HIGHEST_BOUND = 1.5
-#: Bands take longer than the drawing, and a result is often drawn on more than one scale.
+#: Computing bands takes longer than drawing, and a result is often drawn on two scales.
 _CURVES: WeakKeyDictionary[Result, tuple[PolicyCurve, ...]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class PolicyCurve:
-    """Means of a policy, by round or by arm, with 95 % bootstrap bands, which are NaN for a single run."""
+    """Means of a policy by round or by arm, with 95 % bootstrap bands, which are NaN for a single run."""
 
     label: str
     mean: Floats
@@ -60,7 +60,7 @@ class PolicyCurve:
 
 @dataclass(frozen=True, eq=False)
 class BoundLine:
-    """A bound, or several that are equal, as slope · (log n − log n0) + R0 from round n0 on."""
+    """A bound, or several equal bounds, as slope · (log n − log n0) + R0 from round n0 on."""
 
     names: tuple[str, ...]
     slope: float
@@ -81,21 +81,21 @@ class BoundLine:
 
 @dataclass(frozen=True, eq=False)
 class RegretView:
-    """Everything that a regret picture shows. Made by ``regret_view``."""
+    """The contents of a regret picture; ``regret_view`` computes them."""
 
     rounds: NDArray[np.int64]
     runs: int
     policies: tuple[PolicyCurve, ...]
-    #: The round where the lines of bounds start.
+    #: The round at which the lines of bounds start.
     start: int
     lines: tuple[BoundLine, ...] = ()
-    #: The end of the axis of regret; None if it ends above all curves.
+    #: The end of the axis of regret; None to show all curves completely.
     top: float | None = None
     bands: str = "95 % bootstrap bands"
 
     @property
     def words(self) -> str:
-        """What the axis of regret shows."""
+        """The label of the axis of regret."""
         many = f"mean regret of {count_text(self.runs, 'run')}, {self.bands}"
         return many if self.runs > 1 else "regret of 1 run"
 
@@ -137,7 +137,7 @@ def regret_view(
 
 
 def _nearest(checkpoints: NDArray[np.int64], wanted: float) -> int:
-    """Return the place of the checkpoint nearest to a round; the last has nothing after it to draw."""
+    """Return the position of the checkpoint nearest to a round, never the last: lines need two points."""
     near = int(np.abs(np.log(checkpoints) - math.log(wanted)).argmin())
     if near < checkpoints.size - 1 or not near:
         return near
@@ -145,7 +145,7 @@ def _nearest(checkpoints: NDArray[np.int64], wanted: float) -> int:
 
 
 def _lines(result: Result, bound: RegretBound, place: int) -> tuple[BoundLine, ...]:
-    """Return a line per finite slope; where a width misleads, only the classical bound applies."""
+    """Return one line per finite slope; only the classical one if a best cluster's width is too small."""
     slopes = dict(zip(BOUND_STYLES, (bound.lower, bound.clus_ucb, bound.classical), strict=True))
     shared: dict[str, list[str]] = {}
     for name, slope in slopes.items():
@@ -161,7 +161,7 @@ def _lines(result: Result, bound: RegretBound, place: int) -> tuple[BoundLine, .
 
 
 def _owner(labels: tuple[str, ...], bound: str) -> str:
-    """Return the policy on whose curve a bound starts: the one it describes, or else the first."""
+    """Return the policy on whose curve a bound starts: the policy of the bound, or else the first."""
     name = "kl-ucb" if bound == "classical" else "clus-ucb"
     return next((label for label in labels if policy_name(label) == name), labels[0])
 
@@ -181,22 +181,22 @@ def regret_panel(
     Parameters
     ----------
     result
-        The simulation to draw.
+        Simulation to draw.
     bound
-        Slopes to draw beside the curves. Equal slopes share a line. Where a width misleads, only the
-        classical bound applies and is drawn.
+        Bounds to draw as slopes beside the curves. Equal slopes share a line. If the width of a best cluster
+        is too small, only the classical bound applies and is drawn.
     name
         Name of the picture in files and pages.
     scale
         Scale of the rounds.
     anchor
-        A round: lines of bounds start at the checkpoint nearest to it, or to a tenth of the horizon if it is
-        left out or no checkpoint follows. The lower bound and Theorem 2 start on the curve of Clus-UCB, the
-        classical bound on that of KL-UCB, each on the first curve if there is no such policy.
+        Round at which lines of bounds start, moved to the nearest checkpoint. By default, and if no
+        checkpoint follows, a tenth of the horizon. The lower bound and Theorem 2 start on the curve of
+        Clus-UCB, the classical bound on that of KL-UCB, each on the first curve if there is no such policy.
     title
         Title above the picture.
     top
-        End of the axis of regret; the legend says where curves that leave the picture end.
+        End of the axis of regret; the legend gives the final regret of curves beyond it.
     """
     view = regret_view(result, bound, anchor, top)
     logarithmic = choice("scale", "regret_panel", scale, ("linear", "log")) == "log"
@@ -207,18 +207,18 @@ def regret_panel(
 def save_regret_plot(
     result: Result, file: str | os.PathLike[str], bound: RegretBound | None = None, *, width: float = 160
 ) -> None:
-    """Write the regret of a simulation against log n as PNG, SVG or PDF; the file is whole or not there.
+    """Write the regret of a simulation against log n as PNG, SVG or PDF.
 
     Parameters
     ----------
     result
-        The simulation to draw.
+        Simulation to draw.
     file
-        The file to write; its suffix selects the format.
+        File to write, completely or not at all; its suffix selects the format.
     bound
         Bounds to draw beside the curves, as slopes from a tenth of the horizon on.
     width
-        Width of the picture in millimetres, from 80 to 400; letters have 8 points at every width.
+        Width of the picture in millimetres, from 80 to 400; the font size is 8 points at all widths.
     """
     path = check_picture_file(file, "file", "save_regret_plot")
     across = between("width", "save_regret_plot", width, 80, 400)
@@ -226,14 +226,14 @@ def save_regret_plot(
 
 
 def regret_figure(view: RegretView, title: str = "", *, logarithmic: bool, width: float = WIDTH) -> Figure:
-    """Return a figure of curves, bands and bounds, with a legend below them."""
+    """Return a figure of curves, bands and bounds, with a legend below."""
     return regret_axes(view, title, logarithmic=logarithmic, width=width).figure.figure
 
 
 def regret_axes(
     view: RegretView, title: str = "", *, logarithmic: bool, width: float = WIDTH, on: Place = Figure
 ) -> Axes:
-    """Return the axes with the drawing of curves, bands and bounds."""
+    """Return axes with curves, bands and bounds."""
     look = {label: one.line() for label, one in looks(curve.label for curve in view.policies).items()}
     legend = [[Entry(view.text(curve), look[curve.label]) for curve in view.policies]]
     if view.lines:
@@ -248,7 +248,7 @@ def regret_axes(
             if view.runs > 1:
                 band: dict[str, Any] = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
                 axes.fill_between(view.rounds, curve.low, curve.high, **band)
-            # Markers of different curves stand at different places, so that none hides another.
+            # Markers of different curves are at different positions, so that none hides another.
             every = 1 if view.rounds.size == 1 else (0.16 * (k + 0.5) / len(view.policies), 0.16)
             axes.plot(view.rounds, curve.mean, markevery=every, **style)
         for line in view.lines:
@@ -274,13 +274,13 @@ def _scale(view: RegretView, axes: Axes, *, logarithmic: bool) -> None:
 def _alt(view: RegretView) -> str:
     ends = {curve.label: float(curve.mean[-1]) for curve in view.policies}
     shown = list(ends)
-    if len(ends) > _SAID_POLICIES:
+    if len(ends) > _MOST_DESCRIBED:
         shown = [min(ends, key=ends.__getitem__), max(ends, key=ends.__getitem__)]
     finals = ", ".join(f"{label} {regret_text(ends[label])}" for label in shown)
     which = f"of {len(ends)} policies, lowest and highest: " if len(shown) < len(ends) else ""
     rounds, runs = count_text(int(view.rounds[-1]), "round"), count_text(view.runs, "run")
-    said = f"{'Mean regret' if view.runs > 1 else 'Regret'} after {rounds} in {runs}: {which}{finals}."
+    text = f"{'Mean regret' if view.runs > 1 else 'Regret'} after {rounds} in {runs}: {which}{finals}."
     if not view.lines:
-        return said
+        return text
     slopes = ", ".join(line.label.replace(":", "") for line in view.lines)
-    return f"{said} Bounds as slopes per log n from round {round_text(view.start)}: {slopes}."
+    return f"{text} Bounds as slopes per log n from round {round_text(view.start)}: {slopes}."

@@ -1,4 +1,4 @@
-"""Final regrets side by side: that of every policy, and the difference to one of them run by run."""
+"""Tables of final regret: each policy, and its difference from a reference policy per run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def regret_records(result: Result, base: str) -> list[dict[str, Any]]:
-    """Return a row of plain data for every policy: final regret, and the difference to ``base`` run by run.
+    """Return one row of plain data per policy: final regret, and the paired difference from ``base``.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def regret_records(result: Result, base: str) -> list[dict[str, Any]]:
 
 
 def regret_table(result: Result, base: str) -> Table:
-    """Return the final regrets for people."""
+    """Return a table of final regrets."""
     rows = tuple(
         (
             row["policy"],
@@ -58,7 +58,7 @@ def regret_table(result: Result, base: str) -> Table:
         )
         for row in regret_records(result, base)
     )
-    how = "on the same rewards, run by run" if result.paired else "run by run"
+    how = "difference per run on the same rewards" if result.paired else "difference per run"
     return Table(
         ("policy", "regret", f"minus {base}", "worst run", "best arm %"),
         rows,

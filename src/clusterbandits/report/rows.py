@@ -1,4 +1,4 @@
-"""Rows with names beside the axes, in groups under headings: their places and their words."""
+"""Rows with names beside the axes, in groups with headings: positions and text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Millimetres of a heading, and of the room below the rows of a group.
+#: Millimetres of a heading, and of the space below the rows of a group.
 HEAD, FOOT = 5.0, 1.4
-#: The height of a row and the size of its letters, where there are at most so many rows; then bare rows.
+#: Largest number of rows, with the height of a row and the font size; more rows have no names.
 _SIZES = ((60, 3.6, LETTERS), (200, 2.4, 5.5))
 _BARE, _MOST_TALL = 1.2, 240.0
 _MOST_NAME, _BARE_LEFT, _BESIDE = 34.0, 4.0, 1.2
@@ -33,15 +33,15 @@ _NARROWER = 0.55
 
 @dataclass(frozen=True)
 class Rows:
-    """The places of rows, in millimetres below the upper end of the axes."""
+    """The positions of rows, in millimetres below the upper end of the axes."""
 
-    #: The name of every group, which is cut where it is too long, and what follows it.
+    #: The name of each group, which is shortened if necessary, and the text after it.
     headings: tuple[tuple[str, str], ...]
     names: tuple[tuple[str, ...], ...]
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(map(len, self.names))
 
     @property
@@ -69,7 +69,7 @@ class Rows:
 
     @property
     def left(self) -> float:
-        """Room for the names."""
+        """The width of the names in millimetres."""
         letters = self._size[1]
         if not letters:
             return _BARE_LEFT
@@ -77,23 +77,23 @@ class Rows:
         return max(_BARE_LEFT, widest * letters / LETTERS + _BESIDE + 2.5)
 
     def places(self, group: int) -> Floats:
-        """Return where the rows of a group are."""
+        """Return the positions of the rows of a group."""
         top = self._tops[group] + self._head(group)
         return np.asarray(top + self.row * (np.arange(len(self.names[group])) + 0.5))
 
     def write(self, axes: Axes, beside: Sequence[Sequence[str]] | None = None, room: float = 0.0) -> None:
-        """Write headings and names, and what stands beside the rows on the right, in so many millimetres."""
+        """Write headings, names, and the texts ``beside`` the rows, which are ``room`` millimetres wide."""
         axes.set_ylim(self.height, 0)
         width, height = axes_size(axes)
-        scale = height / self.height
+        scale, beside_width = height / self.height, room
         if not math.isclose(scale, 1.0):
-            # On axes of a user, which the layout of their figure will make narrower.
-            width *= _NARROWER
+            # Axes of a user: the layout of their figure will make them narrower.
+            width, beside_width = _NARROWER * width, 0.0
         letters = min(self._size[1] * letters_scale(), 0.95 * self.row * scale * 72 / 25.4)
         words: dict[str, Any] = {"va": "center_baseline", "parse_math": False}
         for group, (name, ending) in enumerate(self.headings):
             if name or ending:
-                text = fitted(name, width / letters_scale(), "bold", ending)
+                text = fitted(name, (width + beside_width) / letters_scale(), "bold", ending)
                 middle = self._tops[group] + HEAD / 2 + 0.3
                 axes.text(0.0, middle, text, weight="bold", transform=axes.get_yaxis_transform(), **words)
         if letters < _SMALLEST:
@@ -109,7 +109,7 @@ class Rows:
 
 
 def _aside(axes: Axes, millimetres: float) -> Any:
-    """Return the transform of the vertical axis, moved aside."""
+    """Return the transform of the vertical axis, shifted to the right by some millimetres."""
     return axes.get_yaxis_transform() + ScaledTranslation(
         millimetres / 25.4, 0.0, axes.figure.dpi_scale_trans
     )

@@ -1,4 +1,4 @@
-"""A sheet to draw on: axes of a fixed size, words above and a legend below them."""
+"""Axes of a fixed size, with text above and a legend below them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clusterbandits.wording import shortened
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: Where a panel draws: on axes of a user, or on a figure that this function makes.
+#: Where a panel draws: on axes of a user, or on a new figure that a function creates.
 Place: TypeAlias = "Axes | Callable[..., Figure]"
 
 #: Sizes in millimetres.
@@ -35,20 +35,20 @@ _ROW = 3.8
 _HANDLE = 8.0
 _GAP = 4.0
 _ROUNDING = 1e-6
-#: From the axes to the legend: ticks, their numbers, and what the axis shows.
+#: From the axes to the legend: ticks, their numbers, and the label of the axis.
 _BETWEEN = 10.5
 _MILLIMETRES_A_POINT = 25.4 / 72
-#: Longer texts are cut before anything is measured.
+#: Longer texts are shortened before they are measured.
 _MOST_LETTERS = 300
-#: Letters of a line in a legend on axes of a user.
+#: Characters per line in a legend on axes of a user.
 _LEGEND_LETTERS = 44
-#: No letter is narrower, but for marks that stand on others.
+#: The smallest width of a character in millimetres, except combining marks.
 _NARROWEST = 0.7
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of a legend; one without keywords for a handle is a remark and stands alone."""
+    """A line of a legend: text and the keywords of its handle; without keywords it is a note."""
 
     text: str
     handle: dict[str, Any] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class _Placed:
-    """An entry with its words folded, and its place: rows from the top, millimetres from the left."""
+    """An entry with its wrapped text and its position: rows from the top, millimetres from the left."""
 
     entry: Entry
     lines: tuple[str, ...]
@@ -76,29 +76,29 @@ def panel(
     on: Place = Figure,
     legend_at: str = "above",
 ) -> tuple[Figure, Axes]:
-    """Return a figure with bare axes, words above and a legend below them.
+    """Return a figure with empty axes, text above and a legend below them.
 
-    Margins are fixed: measuring every letter for them takes longer than the drawing. Axes of a user keep
-    their place, and get a legend of their own.
+    Margins are fixed, because measuring all text takes longer than drawing. Axes of a user keep their
+    position and get a legend.
 
     Parameters
     ----------
     height
-        Of the axes, in millimetres.
+        Height of the axes in millimetres.
     blocks
-        The legend; every block has as many columns as there is room for.
+        Entries of the legend; each block has as many columns as fit.
     title, words
-        Stand above, the title in bold; both are folded where they are too long.
+        Text above the axes, the title in bold; long text is wrapped.
     left
-        Room for what is written left of the axes, in millimetres.
+        Space left of the axes in millimetres.
     width
-        Of the figure, in millimetres.
+        Width of the figure in millimetres.
     right
-        Room for what stands right of the axes, in millimetres.
+        Space right of the axes in millimetres.
     on
-        The axes to draw on, or a function that makes a figure.
+        Axes to draw on, or a function that creates a figure.
     legend_at
-        Where axes of a user get the legend: ``"above"`` them, or a location inside.
+        Position of the legend on axes of a user: ``"above"`` them, or a location inside.
     """
     if isinstance(on, Axes):
         _give_legend(on, [entry for block in blocks for entry in block], words, legend_at)
@@ -121,13 +121,13 @@ def panel(
 
 
 def _give_legend(axes: Axes, entries: Sequence[Entry], words: str, legend_at: str) -> None:
-    """Give axes of a user a legend; entries without a handle are remarks."""
+    """Add a legend to axes of a user; entries without a handle are notes."""
     if not entries and not words:
         return
     handles = [Line2D([], [], **(entry.handle or {"linestyle": "none"})) for entry in entries]
     above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "frameon": False, "borderaxespad": 0.2}
     where = above if legend_at == "above" else {"loc": legend_at}
-    # Matplotlib leaves out labels that begin with an underscore, and reads formulas: names come afterwards.
+    # Matplotlib omits labels that begin with an underscore and parses formulas, so names are set afterwards.
     made = axes.legend(handles, ["."] * len(handles), title=plain(words) or None, alignment="left", **where)
     for text, entry in zip(made.get_texts(), entries, strict=True):
         text.set_parse_math(False)
@@ -153,7 +153,7 @@ def _placed(blocks: Sequence[Sequence[Entry]], room: float) -> tuple[list[_Place
 
 
 def _columns(widths: list[float], room: float) -> list[float]:
-    """Return the widths of as many columns as fit, filled row by row."""
+    """Return the widths of as many columns as fit; entries fill the rows in order."""
     for many in range(len(widths), 1, -1):
         columns = [max(widths[k::many]) + _ROUNDING for k in range(many)]
         if sum(columns) + _GAP * (many - 1) <= room:
@@ -180,13 +180,13 @@ def _place(figure: Figure, one: _Placed, top: float) -> None:
 
 
 def write(figure: Figure, x: float, y: float, text: str, **keywords: Any) -> None:
-    """Write text as it is into a figure, at so many millimetres from its left and lower edges."""
+    """Write literal text into a figure, ``x`` and ``y`` millimetres from its left and lower edges."""
     place = {"transform": millimetres(figure), "va": "center_baseline", "parse_math": False}
     figure.text(x, y, plain(text), **(place | keywords))
 
 
 def millimetres(figure: Figure) -> Any:
-    """Return the transform from millimetres."""
+    """Return the transform from millimetres to the display."""
     return Affine2D().scale(1 / 25.4) + figure.dpi_scale_trans
 
 
@@ -197,12 +197,12 @@ def axes_size(axes: Axes) -> tuple[float, float]:
 
 
 def letters_scale() -> float:
-    """Return how much larger the letters of the present settings are than those of our own pictures."""
+    """Return the font size of the current settings, relative to that of our own pictures."""
     return float(FontProperties(size=rcParams["font.size"]).get_size_in_points()) / LETTERS
 
 
 def text_width(text: str, weight: str = "normal") -> float:
-    """Return how many millimetres a line of text takes."""
+    """Return the width of a line of text in millimetres."""
     return _width(plain(text), weight) * _MILLIMETRES_A_POINT
 
 
@@ -214,7 +214,7 @@ def _width(text: str, weight: str) -> float:
 
 
 def folded(text: str, room: float, weight: str = "normal") -> list[str]:
-    """Return plain text as lines that fit into so many millimetres.
+    """Return plain text as lines of at most ``room`` millimetres.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def folded(text: str, room: float, weight: str = "normal") -> list[str]:
 
 
 def fitted(text: str, room: float, weight: str = "normal", ending: str = "") -> str:
-    """Return plain text with an ending; where both are wider than so many millimetres, the text is cut.
+    """Return plain text with an ending, in at most ``room`` millimetres; the text is shortened if necessary.
 
     Examples
     --------

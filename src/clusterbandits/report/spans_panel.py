@@ -1,4 +1,4 @@
-"""Clusters on a number line: which arms belong together, how far they spread, and what was declared."""
+"""Clusters on a number line: arms, spans and declared widths."""
 
 from __future__ import annotations
 
@@ -40,20 +40,21 @@ if TYPE_CHECKING:
 _WIDE_ENOUGH: dict[str, Any] = {"color": "#000000", "linewidth": 1.2}
 _TOO_SMALL: dict[str, Any] = {"color": "#B00000", "linewidth": 2.2}
 _LEFT = 4.0
-#: Letters on a screen are up to this much wider than their outlines.
+#: Text on a screen is up to this factor wider than its outlines.
 _HINTED = 1.03
 _MOST_SHADED = 4
-_MOST_SAID = 6
-#: Brackets may leave so many times the spread of all means free on either side; longer ones get arrows.
+_MOST_DESCRIBED = 6
+#: Brackets extend the axis on either side by at most this share of the range of the means; longer ones end in
+#: arrows.
 _REACH = 0.6
 
 
 @dataclass(frozen=True)
 class _Row:
-    """Where the parts of a row lie, in millimetres from its upper edge."""
+    """Positions of the parts of a row, in millimetres from its upper edge."""
 
     height: float
-    #: Whether there is room for the labels of arms.
+    #: Whether there is space for the labels of arms.
     labelled: bool
     top: float
     dots: float
@@ -69,16 +70,16 @@ _MOST_TALL = 8
 
 @dataclass(frozen=True, eq=False)
 class SpanRow:
-    """One cluster: its arms in order of their means, and what was declared of it."""
+    """One cluster: its arms in order of their means, and its declared width."""
 
     name: str
     means: Floats
     labels: tuple[str, ...]
-    #: None where nothing was declared.
+    #: The declared width, or None.
     width: float | None
-    #: Whether the means spread wider than declared.
+    #: Whether the span exceeds the declared width.
     violated: bool
-    #: For every arm, the other clusters in whose span it lies.
+    #: For each arm, the other clusters whose span contains it.
     visits: tuple[tuple[str, ...], ...]
 
     @property
@@ -93,13 +94,13 @@ class SpanRow:
 
     @property
     def bracket(self) -> tuple[float, float]:
-        """The declared width, laid around the middle of the span."""
+        """The interval of the declared width, around the middle of the span."""
         half = math.nan if self.width is None else self.width / 2
         middle = (self.low + self.high) / 2
         return middle - half, middle + half
 
     def heading(self, room: float = math.inf) -> str:
-        """Return the cluster, its span and its width in so many millimetres; only a long name is cut."""
+        """Return the cluster, its span and its width in ``room`` millimetres; a long name is shortened."""
         span = f": span {cell(round(self.high - self.low, 12))}"
         wrong = " is too small" if self.violated else ""
         width = "" if self.width is None else f", width {cell(self.width)}{wrong}"
@@ -160,25 +161,25 @@ def spans_panel(
     title: str = "",
     labels: Sequence[Sequence[Label]] | None = None,
 ) -> Picture:
-    """Return clusters on a number line as a picture: a row for each, its span as a band, its arms as dots.
+    """Return clusters on a number line as a picture: one row each, with the span as a band and arms as dots.
 
-    An arm that also lies inside the span of another cluster is hollow. Where the declared width is smaller
-    than the span, its bracket is red and the row says so.
+    The dot of an arm inside the span of another cluster is hollow. If the declared width is smaller than the
+    span, its bracket is red and the heading of the row says so.
 
     Parameters
     ----------
     means
-        The means of every cluster.
+        Means of the arms of each cluster.
     names
-        The name of every cluster.
+        Name of each cluster.
     widths
-        The declared width of every cluster, drawn as a bracket around the middle of the span.
+        Declared width of each cluster, drawn as a bracket around the middle of the span.
     name
         Name of the picture in files and pages.
     title
         Title above the picture.
     labels
-        What the arms of every cluster are called; by default 1, 2, … in the order of ``means``.
+        Labels of the arms of each cluster; by default 1, 2, … in the order of ``means``.
     """
     rows = span_rows(means, names, widths, labels)
     return picture(spans_axes(rows, title).figure.figure, name, _alt(rows), title)
@@ -192,7 +193,7 @@ def spans_axes(
     width: float = WIDTH,
     notes: Sequence[str] = (),
 ) -> Axes:
-    """Return the axes with the drawing; ``notes`` stand below its legend."""
+    """Return axes with the clusters; ``notes`` follow the legend."""
     form = _TALL if len(rows) <= _MOST_TALL else _LOW
     legend = [*_legend(rows), *([Entry(note)] for note in notes)]
     with settings(on):
@@ -202,7 +203,7 @@ def spans_axes(
         axes.set_xlim(low, high)
         axes.set_ylim(form.height * len(rows), 0)
         for k, row in enumerate(rows):
-            # Green comes first, and red second: so are the clusters of the paper's first figure called.
+            # Green first and red second, like the clusters of the paper's Figure 1.
             look = numbered_look({0: 2, 2: 0}.get(k, k))
             if len(rows) <= _MOST_SHADED:
                 axes.axvspan(row.low, row.high, color=look.colour, alpha=0.1, linewidth=0)
@@ -259,9 +260,9 @@ def _draw(row: SpanRow, axes: Axes, top: float, form: _Row, look: dict[str, Any]
 
 
 def _label(row: SpanRow, axes: Axes, y: float) -> None:
-    """Write the label of every arm above it, equals together, and leave out those that would overlap."""
+    """Write the label of each arm above its dot; join equal means and omit labels that would overlap."""
     low, high = axes.get_xlim()
-    # Millimetres of letters of our own size.
+    # In millimetres at the font size of our own pictures.
     inner = axes_size(axes)[0] / letters_scale()
     scale = inner / (high - low)
     reached = -math.inf
@@ -269,7 +270,7 @@ def _label(row: SpanRow, axes: Axes, y: float) -> None:
         labels = ", ".join(row.labels[k] for k in np.flatnonzero(row.means == mean))
         text = fitted(labels, 0.95 * inner)
         half = _HINTED * text_width(text) / 2
-        # Above its arm, unless the picture ends before the label does.
+        # Above the arm, but inside the picture.
         ends = half + 0.5 - _LEFT, inner + _LEFT - half - 0.5
         place = max(ends[0], min((mean - low) * scale, ends[1]))
         if place - half > reached:
@@ -291,10 +292,10 @@ def _bracket(row: SpanRow, axes: Axes, y: float) -> None:
 def _alt(rows: tuple[SpanRow, ...]) -> str:
     sizes = [count_text(row.means.size, "arm") for row in rows]
     ends = [f"from {cell(row.low)} to {cell(row.high)}" for row in rows]
-    told = first_texts(
+    described = first_texts(
         [f"{row.name}, {size} {end}" for row, size, end in zip(rows, sizes, ends, strict=True)]
     )
-    said = f"{count_text(len(rows), 'cluster')} on a number line: {told}."
+    text = f"{count_text(len(rows), 'cluster')} on a number line: {described}."
     guests = [
         f"arm {label} of {row.name}"
         for row in rows
@@ -302,9 +303,9 @@ def _alt(rows: tuple[SpanRow, ...]) -> str:
         if others
     ]
     if guests:
-        which = ", ".join(guests) if len(guests) <= _MOST_SAID else count_text(len(guests), "arm")
-        said += f" Also inside the span of another cluster: {which}."
+        which = ", ".join(guests) if len(guests) <= _MOST_DESCRIBED else count_text(len(guests), "arm")
+        text += f" Also inside the span of another cluster: {which}."
     wrong = [row.name for row in rows if row.violated]
     if wrong:
-        said += f" Declared narrower than the span: {', '.join(wrong[:_MOST_SAID])}."
-    return said
+        text += f" Width smaller than the span: {', '.join(wrong[:_MOST_DESCRIBED])}."
+    return text

@@ -1,4 +1,4 @@
-"""How every picture looks: a colour, marker and dash for each policy, fonts, ticks, and file formats."""
+"""Styles of pictures: colour, marker and dash of each policy, fonts, ticks, and file formats."""
 
 from __future__ import annotations
 
@@ -30,31 +30,32 @@ if TYPE_CHECKING:
 
 Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
 
-#: The colours of Okabe and Ito, which colour-blind readers tell apart; black and greys are for bounds.
+#: The colours of Okabe and Ito, which colour-blind readers can distinguish; black and greys are for bounds.
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PURPLE, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 _COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "h", "*", "p")
-#: So many looks differ in colour or marker; further ones in their dashes.
+#: The number of looks that differ in colour or marker; further ones differ in their dashes.
 _DISTINCT = len(_COLOURS) * len(_MARKERS)
-#: These have the first looks, solid lines of different colours: the paper's, the usual rival and the default.
+#: Policies with the first looks, solid lines of different colours: those of the paper, Thompson sampling, the
+#: default.
 _FIRST = ("kl-ucb", "clus-ucb", "tlp-mean", "tlp-max", "thompson", DEFAULT)
 
-#: Letters of a panel, in points.
+#: The font size of panels, in points.
 LETTERS = 8.0
 _MOST_TICKS = 6
 
-_DOTS_AN_INCH = 150
-#: What each format notes about its making: no date, so that equal data make equal files.
+_DOTS_PER_INCH = 150
+#: Metadata of each format: no date, so that equal data give equal files.
 METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-#: TrueType fonts as they are: publishers refuse Type 3 fonts.
+#: Embedded TrueType fonts: publishers reject Type 3 fonts.
 EMBEDDED_FONTS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42}
 _REPRODUCIBLE: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "clusterbandits"} | EMBEDDED_FONTS
 
 
 @dataclass(frozen=True)
 class Look:
-    """The colour, marker and dash by which readers recognise a curve."""
+    """The colour, marker and dash of a curve."""
 
     colour: str
     marker: str
@@ -67,9 +68,9 @@ class Look:
 
 
 def numbered_look(number: int) -> Look:
-    """Return look 0, 1, 2, …: no two are equal, and the first 72 differ in colour or marker.
+    """Return look 0, 1, 2, …: all are different, and the first 72 differ in colour or marker.
 
-    Six colours take turns. Each turn has its own dash: solid, then dashes with 0, 1, 2, … dots between them.
+    Six colours repeat. Each repetition has its own dash: solid, then dashes with 0, 1, 2, … dots between.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def numbered_look(number: int) -> Look:
     return Look(_COLOURS[colour], _MARKERS[(turn + colour) % len(_MARKERS)], dash)
 
 
-#: The grey and the dash of every bound.
+#: The grey and the dash of each bound.
 BOUND_STYLES: dict[str, tuple[str, Dash]] = {
     "lower bound": ("#000000", (0, (6, 2))),
     "Clus-UCB (Theorem 2)": ("#444444", (0, (3, 1.5))),
@@ -90,7 +91,7 @@ BOUND_STYLES: dict[str, tuple[str, Dash]] = {
 
 
 def policy_name(label: str) -> str:
-    """Return the name of a policy without its settings, and without words that follow a registered name.
+    """Return the name of a policy without its settings, and without text after a registered name.
 
     Examples
     --------
@@ -103,11 +104,11 @@ def policy_name(label: str) -> str:
 
 
 def looks(labels: Iterable[str]) -> dict[str, Look]:
-    """Return a different look for each label; a name has the same look in every picture.
+    """Return a different look for each label; a name has the same look in all pictures.
 
     The first looks belong to a few named policies, then to the others in the order of the registry. The
     checksum of any other name selects one of the following looks. Further labels of a policy keep its colour.
-    Where two labels would look alike, the one that sorts last takes the next free look.
+    If two labels would have the same look, the one that sorts last gets the next free look.
 
     Examples
     --------
@@ -141,9 +142,9 @@ def _choice(name: str, first: int | None) -> Iterator[int]:
 
 
 def settings(on: object = None) -> AbstractContextManager[None]:
-    """Return a context that gives every picture the same fonts and colours, whatever the user's settings.
+    """Return a context with the fonts and colours of our pictures, independent of the user's settings.
 
-    Drawings on axes of a user keep the user's settings.
+    Drawings on axes of a user use the user's settings.
     """
     if isinstance(on, Axes):
         return contextlib.nullcontext()
@@ -152,15 +153,15 @@ def settings(on: object = None) -> AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def any_letters() -> Iterator[None]:
-    """Let names have letters that the font lacks: SVG shows them in the reader's own font."""
+    """Suppress warnings about characters that the font lacks: SVG shows them in a font of the reader."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"(?s)Glyph \d+ .* missing from font")
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support \w+ natively")
         yield
 
 
-def render(figure: Figure, form: str, dpi: float = _DOTS_AN_INCH) -> bytes:
-    """Return a figure as PNG, SVG or PDF; equal figures give equal bytes, and letters in SVG stay letters."""
+def render(figure: Figure, form: str, dpi: float = _DOTS_PER_INCH) -> bytes:
+    """Return a figure as PNG, SVG or PDF; equal figures give equal bytes, and text in SVG remains text."""
     buffer = io.BytesIO()
     with matplotlib.style.context(_REPRODUCIBLE), any_letters():
         figure.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
@@ -168,14 +169,14 @@ def render(figure: Figure, form: str, dpi: float = _DOTS_AN_INCH) -> bytes:
 
 
 def dress(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
-    """Take off the frame's right and upper sides, and put a quiet grid behind everything."""
+    """Hide the right and upper sides of the frame, and draw a light grid behind the data."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis=grid, color="#E5E5E5", linewidth=0.6)
     axes.set_axisbelow(True)
 
 
 def round_ticks(low: float, high: float) -> list[float]:
-    """Return ticks for a logarithmic axis: powers of ten, with 2 and 5 between where there are few of them.
+    """Return ticks for a logarithmic axis: powers of ten, with 2 and 5 between them if there are few.
 
     Examples
     --------
@@ -194,7 +195,7 @@ def round_ticks(low: float, high: float) -> list[float]:
 
 
 def tick_text(value: float) -> str:
-    """Return a number for an axis, short.
+    """Return a number as a short text for an axis.
 
     Examples
     --------
@@ -205,7 +206,7 @@ def tick_text(value: float) -> str:
 
 
 def number_axis(axis: Axis, intervals: int = 6, *, integer: bool = False) -> None:
-    """Give a linear axis at most so many intervals between round numbers."""
+    """Give a linear axis at most ``intervals`` intervals between round numbers."""
     axis.set_major_locator(MaxNLocator(intervals, steps=(1, 2, 2.5, 5, 10), integer=integer))
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
 
@@ -229,7 +230,7 @@ def log_axis(axes: Axes, low: float, high: float, ticks: Sequence[float] = ()) -
 
 
 def regret_text(value: float) -> str:
-    """Return a regret or a count for a sentence: three digits, or all before the point.
+    """Return a regret or a count for a sentence: three digits, or all digits before the decimal point.
 
     Examples
     --------
@@ -240,7 +241,7 @@ def regret_text(value: float) -> str:
 
 
 def called(kind: str, name: Label) -> str:
-    """Return the name of a cluster or an arm; a number follows its kind.
+    """Return the name of a cluster or an arm; if it is a number, preceded by its kind.
 
     Examples
     --------
@@ -251,7 +252,7 @@ def called(kind: str, name: Label) -> str:
 
 
 def first_texts(texts: Sequence[str], most: int = 6) -> str:
-    """Return texts with semicolons between them, at most so many; the others are counted.
+    """Return at most ``most`` texts, separated by semicolons, and the number of the others.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Regret against declared widths, right and wrong."""
+"""Regret against declared widths."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _HEIGHT = 45.0
-#: Regret this many times larger than that of the first policy leaves the picture.
+#: The axis of regret ends at this multiple of the largest regret of the first policy.
 _HIGHEST = 3.0
-#: Room for the names of widths, in millimetres.
+#: Space for the names of widths, in millimetres.
 _ACROSS = 80.0
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """One policy: mean regret and error for each way to declare widths; one value where it uses none."""
+    """Mean regret of a policy and its error, for each way to declare widths; one value if it uses none."""
 
     label: str
     regret: Floats
@@ -38,21 +38,21 @@ class Sweep:
 
 
 def sweep_panel(
-    told: Sequence[str],
+    widths: Sequence[str],
     sweeps: Sequence[Sweep],
     *,
     name: str,
     title: str = "",
     axis: str = "declared widths",
 ) -> Picture:
-    """Return regret against declared widths as a picture; policies without widths are level lines.
+    """Return regret against declared widths as a picture; policies without widths are horizontal lines.
 
     Parameters
     ----------
-    told
-        The ways to declare widths, from left to right.
+    widths
+        Ways to declare widths, from left to right.
     sweeps
-        The mean regret of every policy.
+        Mean regret of each policy.
     name
         Name of the picture in files and pages.
     title
@@ -61,30 +61,30 @@ def sweep_panel(
         Label of the axis.
     """
     for sweep in sweeps:
-        if len(sweep.regret) not in {1, len(told)}:
-            raise invalid("sweeps", "sweep_panel", f"of 1 or {len(told)} values", len(sweep.regret))
+        if len(sweep.regret) not in {1, len(widths)}:
+            raise invalid("sweeps", "sweep_panel", f"of 1 or {len(widths)} values", len(sweep.regret))
     look = looks(sweep.label for sweep in sweeps)
     top = _top(sweeps)
     legend = [[Entry(_named(sweep, top), look[sweep.label].line()) for sweep in sweeps]]
     with settings():
-        figure, axes = panel(_HEIGHT, legend, title, "Regret against declared widths; ± standard error")
+        figure, axes = panel(_HEIGHT, legend, title, "Mean regret by declared widths, ± standard error")
         dress(axes)
         for sweep in sweeps:
             style = look[sweep.label].line()
-            x = np.arange(len(told))
+            x = np.arange(len(widths))
             if len(sweep.regret) == 1:
-                x, style["marker"] = np.array([-0.5, len(told) - 0.5]), ""
+                x, style["marker"] = np.array([-0.5, len(widths) - 0.5]), ""
             y = np.broadcast_to(sweep.regret, x.shape)
             band: dict[str, Any] = {"color": style["color"], "alpha": 0.25, "linewidth": 0}
             axes.fill_between(x, y - sweep.error, y + sweep.error, **band)
             axes.plot(x, y, **style)
-        _scale(axes, told, axis)
+        _scale(axes, widths, axis)
         axes.set_ylim(top=top)
-        return picture(figure, name, _alt(told, sweeps), title)
+        return picture(figure, name, _alt(widths, sweeps), title)
 
 
 def _top(sweeps: Sequence[Sweep]) -> float | None:
-    """Return where the axis must end for what is near the first policy to be seen; None where all is."""
+    """Return the end of the axis at which the first policy stays legible; None to show all values."""
     cap = _HIGHEST * float(sweeps[0].regret.max())
     return cap if 0 < cap < max(float(sweep.regret.max()) for sweep in sweeps) else None
 
@@ -94,20 +94,20 @@ def _named(sweep: Sweep, top: float | None) -> str:
     return sweep.label if top is None or most <= top else f"{sweep.label} … up to {regret_text(most)}"
 
 
-def _scale(axes: Axes, told: Sequence[str], axis: str) -> None:
-    crowded = max(map(text_width, told)) > _ACROSS / len(told)
-    names = [str(k + 1) for k in range(len(told))] if crowded else list(map(plain, told))
-    axes.set_xticks(range(len(told)), names, parse_math=False)
-    axes.set_xlim(-0.5, len(told) - 0.5)
+def _scale(axes: Axes, widths: Sequence[str], axis: str) -> None:
+    crowded = max(map(text_width, widths)) > _ACROSS / len(widths)
+    names = [str(k + 1) for k in range(len(widths))] if crowded else list(map(plain, widths))
+    axes.set_xticks(range(len(widths)), names, parse_math=False)
+    axes.set_xlim(-0.5, len(widths) - 0.5)
     axes.set_xlabel(f"{axis}, by their number" if crowded else axis)
     axes.set_ylim(bottom=0)
     number_axis(axes.yaxis)
 
 
-def _alt(told: Sequence[str], sweeps: Sequence[Sweep]) -> str:
+def _alt(widths: Sequence[str], sweeps: Sequence[Sweep]) -> str:
     parts = []
     for sweep in sweeps:
         values = [regret_text(value) for value in sweep.regret]
-        pairs = [f"{value} with {text}" for text, value in zip(told, values, strict=False)]
+        pairs = [f"{value} with {text}" for text, value in zip(widths, values, strict=False)]
         parts.append(f"{sweep.label} {', '.join(pairs) if len(values) > 1 else values[0]}")
     return f"Mean regret by declared widths: {'; '.join(parts)}."

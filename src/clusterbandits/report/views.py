@@ -1,4 +1,4 @@
-"""What pictures show, as data: studies make these without Matplotlib."""
+"""The contents of pictures as data, so that studies can prepare them without Matplotlib."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ArmsGroup:
-    """One group as the picture shows it; estimates that are not there are NaN."""
+    """One group of arms in a picture; missing estimates are NaN."""
 
     name: str
     labels: tuple[str, ...]
     means: Floats
     lows: Floats
     highs: Floats
-    #: Whether each arm may be the best of all.
+    #: Whether each arm may be the best arm.
     hopeful: NDArray[np.bool_]
-    #: The width that is safe to declare.
+    #: The safe width.
     width: float
-    #: The least and the largest possible mean.
+    #: The smallest and the largest possible mean.
     limits: tuple[float, float] = (0.0, 1.0)
 
     @property
     def band(self) -> tuple[float, float]:
-        """Where the safe width lies: around the middle of the estimates, inside the limits."""
+        """The interval of the safe width: around the middle of the estimates, inside the limits."""
         known = self.means[~np.isnan(self.means)]
         least, most = self.limits
         middle = float((known.min() + known.max()) / 2) if known.size else (least + most) / 2
@@ -42,42 +42,45 @@ class ArmsGroup:
 
     @property
     def ending(self) -> str:
-        """What the heading says of the width."""
+        """The width as part of the heading."""
         return f": width {cell(self.width)}" if len(self.labels) > 1 else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """The rows of a group; estimates that are not there are NaN."""
+    """The rows of a group; missing estimates are NaN."""
 
-    #: The name of the group and what follows it.
+    #: The name of the group, and the text after it.
     heading: tuple[str, str]
     names: tuple[str, ...]
     means: Floats
     lows: Floats
     highs: Floats
-    #: What rows are compared by, NaN where it is not drawn.
+    #: A second value per row, drawn as a tick; NaN for none.
     marks: Floats | None = None
-    #: A share from 0 to 1, drawn as a bar beside the row.
+    #: A share from 0 to 1 per row, drawn as a bar beside the row.
     shares: Floats | None = None
-    #: Words beside the row.
+    #: Text beside each row.
     remarks: tuple[str, ...] = ()
-    #: The policy of every row, where rows are policies: they have its colour and marker.
+    #: The policy of each row, which determines its colour and marker.
     policies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatesView:
-    """Everything that a panel of estimates shows, and what its legend calls it."""
+    """The contents of a panel of estimates and of its legend."""
 
     groups: tuple[Estimates, ...]
     axis: str
     mean: str = "mean reward"
     interval: str = ""
     mark: str = ""
-    #: What the column on the right shows.
+    #: The legend of the column on the right.
     column: str = ""
-    #: A vertical line, and its name.
+    #: The position and the name of a vertical line.
     reference: tuple[float, str] | None = None
     notes: tuple[str, ...] = ()
     logarithmic: bool = False
+    #: Intervals extend a linear axis by at most this share of the range of the estimates on either side, and
+    #: longer intervals end in arrows. None: the axis contains all intervals.
+    reach: float | None = None

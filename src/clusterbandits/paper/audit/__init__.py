@@ -1,4 +1,4 @@
-"""Every checkable claim of the paper, in its order, and what computation says about it."""
+"""All checkable claims of the paper, in their order, each with its test."""
 
 from clusterbandits.paper.audit.captions import CAPTIONS
 from clusterbandits.paper.audit.comparisons import COMPARISONS

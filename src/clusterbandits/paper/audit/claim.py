@@ -1,4 +1,4 @@
-"""What a claim is, what can be found out about it, and when data decide."""
+"""Claims, verdicts, and estimates with their statistical error."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from scipy.special import stdtrit
 
 from clusterbandits.simulation.statistics import plus_minus, standard_error
@@ -14,7 +15,6 @@ from clusterbandits.simulation.statistics import plus_minus, standard_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from clusterbandits.paper.results import PaperResults
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: The chance, at most, that any of the comparisons behind one verdict is wrong.
+#: The significance level of a verdict, for all its comparisons together.
 LEVEL = 0.05
 
 
 class Verdict(StrEnum):
-    """What computation says about a claim; ``UNDECIDED`` where the data's own error is too large to tell."""
+    """The result of testing a claim; inconclusive if the statistical error is too large for a decision."""
 
     HOLDS = "holds"
     CONDITION = "holds with a condition"
     FAILS = "does not hold"
-    UNDECIDED = "not decided"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict and the numbers it was computed from: a sentence or two, and a table where they are many."""
+    """A verdict with the measured numbers: one or two sentences, and a table if there are several cases."""
 
     verdict: Verdict
     measured: str
@@ -46,11 +46,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the paper.
+    """One statement of the paper and its test.
 
-    ``key`` names it for machines. ``where`` says where it stands, ``says`` what it states (in our words),
-    ``test`` how it is put to the test. ``check`` computes the finding from the results of a run; it never
-    knows the answer beforehand. ``figures`` must all have been played, and one of ``among`` at least.
+    ``key`` is its identifier, ``where`` its place in the paper, ``says`` the statement in our words, ``test``
+    its description. ``check`` computes the finding from the results of a run; no verdict is fixed in advance.
+    The claim can be tested if all of ``figures`` and at least one of ``among`` are simulated.
     """
 
     key: str
@@ -61,9 +61,9 @@ class Claim:
     figures: tuple[int, ...] = ()
     among: tuple[int, ...] = ()
 
-    def applies(self, played: Iterable[int]) -> bool:
-        """Tell whether what was played can say anything about it."""
-        numbers = set(played)
+    def applies(self, simulated: Iterable[int]) -> bool:
+        """Return whether the claim can be tested with these figures."""
+        numbers = set(simulated)
         return set(self.figures) <= numbers and (not self.among or bool(set(self.among) & numbers))
 
 
@@ -88,28 +88,28 @@ class Entry:
 
 
 def audit(claims: Iterable[Claim], paper: PaperResults) -> tuple[Entry, ...]:
-    """Put every claim to the test whose figures were played, in the order of the paper."""
+    """Test all claims whose figures are simulated, in the order of the paper."""
     return tuple(Entry(claim, claim.check(paper)) for claim in claims if claim.applies(paper.figures))
 
 
 def by_cases(
     holding: Collection[object],
     failing: Collection[object],
-    undecided: Collection[object],
+    inconclusive: Collection[object],
     *,
     universal: bool = False,
 ) -> Verdict:
-    """Return the verdict on a claim about several cases: with a condition where it holds for some only.
+    """Return the verdict on a claim about several cases: with a condition if only some cases hold.
 
-    A theorem is ``universal``: one case against it is enough.
+    A ``universal`` claim, such as a theorem, does not hold if a single case fails.
     """
     if failing:
         return Verdict.CONDITION if holding and not universal else Verdict.FAILS
-    return Verdict.UNDECIDED if undecided else Verdict.HOLDS
+    return Verdict.INCONCLUSIVE if inconclusive else Verdict.HOLDS
 
 
 class Estimate(NamedTuple):
-    """A mean, its standard error and the runs it is of."""
+    """A mean, its standard error and the number of runs."""
 
     value: float
     error: float
@@ -119,31 +119,31 @@ class Estimate(NamedTuple):
         return plus_minus(self.value, self.error)
 
     def minus(self, target: float) -> Estimate:
-        """Return how far it is above a number."""
+        """Return the estimate minus a number."""
         return self._replace(value=self.value - target)
 
     def times(self, factor: float) -> Estimate:
-        """Return a multiple of it."""
+        """Return the estimate times a number."""
         return self._replace(value=factor * self.value, error=abs(factor) * self.error)
 
     def sign(self, cases: int = 1) -> int:
-        """Return 1 or -1 where it is certainly above or below 0, and 0 where the data do not tell.
+        """Return 1 or -1 if the estimate is significantly above or below 0, and 0 otherwise.
 
-        With several ``cases`` behind one verdict, each must be the surer (Bonferroni).
+        The level is divided by the number of ``cases`` of a verdict (Bonferroni).
         """
         reach = self.reach(cases)
         return int(self.value > reach) - int(self.value < -reach)
 
     def reach(self, cases: int = 1) -> float:
-        """Return half the width of its confidence interval: Student's t times the error."""
+        """Return half the width of the confidence interval: Student's t times the standard error."""
         if self.runs < 2 or not self.error > 0:
-            # Runs that agree to the last bit tell nothing of those that do not.
+            # The spread of identical runs does not estimate the error.
             return math.inf
         return float(stdtrit(self.runs - 1, 1 - LEVEL / 2 / max(cases, 1)) * self.error)
 
 
 def estimate(values: Floats) -> Estimate:
-    """Return the mean of values, one for every run.
+    """Return the mean of one value per run, with its error.
 
     Examples
     --------
@@ -154,27 +154,40 @@ def estimate(values: Floats) -> Estimate:
     return Estimate(float(values.mean()), float(standard_error(values)), len(values))
 
 
+def ratio_values(above: Floats, below: Floats) -> Floats:
+    """Return one value per run; their mean is the ratio of two means, with its error by the delta method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> estimate(ratio_values(np.array([2.0, 2.2]), np.array([4.0, 4.4])))
+    Estimate(value=0.5, error=0.0, runs=2)
+    """
+    ratio = above.mean() / below.mean()
+    return np.asarray(ratio + (above - ratio * below) / below.mean())
+
+
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """Return how much larger the first of two independent estimates is."""
+    """Return the first of two independent estimates minus the second."""
     error = math.hypot(one.error, other.error)
     return Estimate(one.value - other.value, error, min(one.runs, other.runs))
 
 
 class Cases(NamedTuple):
-    """Cases of a claim, sorted by what the data say."""
+    """The names of a claim's cases, by result."""
 
     holding: list[str]
     failing: list[str]
-    undecided: list[str]
+    inconclusive: list[str]
 
 
 def sort_cases(signs: dict[str, int], wanted: int) -> Cases:
-    """Sort cases by whether an estimate has the sign that is claimed.
+    """Sort cases by whether an estimate has the claimed sign.
 
     Examples
     --------
     >>> sort_cases({"Figure 2": -1, "Figure 3": 0}, wanted=-1)
-    Cases(holding=['Figure 2'], failing=[], undecided=['Figure 3'])
+    Cases(holding=['Figure 2'], failing=[], inconclusive=['Figure 3'])
     """
     return Cases(
         [name for name, sign in signs.items() if sign == wanted],
@@ -184,7 +197,7 @@ def sort_cases(signs: dict[str, int], wanted: int) -> Cases:
 
 
 def listed(parts: Collection[str]) -> str:
-    """Return parts as a sentence lists them.
+    """Return parts as a list in a sentence.
 
     Examples
     --------
@@ -196,11 +209,11 @@ def listed(parts: Collection[str]) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital letter first and a full stop.
+    """Return a text as a sentence, with a capital letter and a full stop.
 
     Examples
     --------
-    >>> sentence("so in Figure 2")
-    'So in Figure 2.'
+    >>> sentence("below 0 in Figure 2")
+    'Below 0 in Figure 2.'
     """
     return f"{text[:1].upper()}{text[1:]}."

@@ -1,4 +1,4 @@
-"""What the proof of Theorem 2 rests on: how rare bad rounds are, the constant a, and what it gives."""
+"""Claims behind Theorem 2: the number of bad rounds, the constant a, and the rates that follow."""
 
 from __future__ import annotations
 
@@ -39,55 +39,62 @@ if TYPE_CHECKING:
 
 #: The means of a better and a worse arm, the best mean, and the width of their cluster.
 Pair: TypeAlias = tuple[float, float, float, float]
-#: log n where powers of log n are read off: far beyond all rounds that will ever be played.
+#: Values of log n between which powers of log n are measured: far beyond all practical horizons.
 _FAR = (1e12, 1e15)
 _ROUNDS = 10**5
 _RUNS = 24
-#: The widths of Figure 8 that are its spans.
+#: The widths of Figure 8 that equal its spans.
 _WIDTHS = (0.4, 0.7)
 
 
 def theorem_3(log_n: float, a: float, arms: int) -> float:
-    """Return log(n p), p the bound of Theorem 3 on a bad round n, with δ = log n + a log log n."""
+    """Return log(n p), for the bound p of Theorem 3 on the probability that round n is bad.
+
+    The threshold is δ = log n + a log log n.
+    """
     excess = a * math.log(log_n)
     delta = log_n + excess
-    # log n − δ is written as −a log log n: their difference would lose all digits.
+    # log n − δ is computed as −a log log n, because the difference would lose all digits.
     return -excess + arms * math.log(math.ceil(delta * log_n) * delta / arms) + arms + 1
 
 
 def garivier_cappe(log_n: float, a: float) -> float:
-    """Return log(n p) with the sharper bound for one arm, e ⌈δ log n⌉ exp(−δ), that KL-UCB's proof uses."""
+    """Return log(n p) with the sharper bound of KL-UCB's proof for one arm, p = e ⌈δ log n⌉ exp(−δ)."""
     excess = a * math.log(log_n)
     return -excess + math.log(math.ceil((log_n + excess) * log_n)) + 1
 
 
 def power(log_term: Callable[[float], float]) -> float:
-    """Return the power of log n in n p, far out."""
+    """Return the power of log n in n p for large n."""
     near, far = map(log_term, _FAR)
     return (far - near) / math.log(_FAR[1] / _FAR[0])
 
 
 def suffices(log_term: Callable[[float], float]) -> bool:
-    """Tell whether the bounds p sum to O(log log T): n p must fall like 1/log n or faster."""
+    """Return whether the bounds p sum to O(log log T): n p must decrease at least like 1/log n."""
     return power(log_term) <= -1 + 1e-6
 
 
 def constant(a: float, sizes: Sequence[int]) -> Finding:
-    """Ask for which numbers of arms the bounds of Theorem 3 sum to O(log log T)."""
+    """Test for which numbers of arms the bounds of Theorem 3 sum to O(log log T)."""
     enough = [suffices(partial(theorem_3, a=a, arms=size)) for size in sizes]
-    needed = ", ".join(f"{_least(partial(theorem_3, arms=size))} for {size}" for size in sizes)
-    told = f"Least whole a by number of arms: {needed}."
+    needed = ", ".join(f"{_least(partial(theorem_3, arms=size))} for {size} arms" for size in sizes)
+    measured = f"Smallest integer a: {needed}."
     if not all(enough):
         total = power(partial(theorem_3, a=a, arms=max(sizes))) + 1
-        told += f" With a = {a} and {max(sizes)} arms the bounds sum to (log T)^{total:.2g}."
-    return Finding(share(enough), told)
+        measured += (
+            f" With a = {a} and {max(sizes)} arms the sum of the bounds grows like (log T)^{total:.2g}."
+        )
+    return Finding(share(enough), measured)
 
 
 def constant_of_one_arm(a: float) -> Finding:
-    """Ask whether this constant makes KL-UCB's bad rounds O(log log T), by the bound of its own proof."""
-    own = _least(garivier_cappe)
-    told = f"Least whole a for one arm: {own} by KL-UCB's own bound, {_least(partial(theorem_3, arms=1))} by"
-    return Finding(share([suffices(partial(garivier_cappe, a=a))]), f"{told} Theorem 3's.")
+    """Test whether this constant gives O(log log T) bad rounds of KL-UCB, by the bound of its own proof."""
+    own, clustered = _least(garivier_cappe), _least(partial(theorem_3, arms=1))
+    measured = (
+        f"Smallest integer a for one arm: {own} by the bound of KL-UCB's proof, {clustered} by Theorem 3."
+    )
+    return Finding(share([suffices(partial(garivier_cappe, a=a))]), measured)
 
 
 def _least(log_term: Callable[..., float]) -> int:
@@ -95,11 +102,13 @@ def _least(log_term: Callable[..., float]) -> int:
 
 
 def ratio_rises(pairs: Sequence[Pair]) -> Finding:
-    """Follow α of the better arm over α of the worse one as the best mean grows towards 1."""
+    """Compute the ratio of the better arm's α to the worse arm's α as the best mean increases towards 1."""
     falls = [_largest_fall(*pair) for pair in pairs]
     rising = [fall <= ROUNDING for fall in falls]
-    told = f"Rises throughout in {sum(rising)} of {len(pairs)} clusters; largest fall {max(falls):.1g}."
-    return Finding(share(rising, universal=True), told)
+    measured = (
+        f"The ratio increases in {sum(rising)} of {len(pairs)} clusters; largest decrease {max(falls):.1g}."
+    )
+    return Finding(share(rising, universal=True), measured)
 
 
 def _largest_fall(better: float, worse: float, best: float, width: float) -> float:
@@ -113,33 +122,33 @@ def _alpha(mean: float, values: Floats, width: float) -> Floats:
 
 
 def below_kl_ucb(parts: Sequence[ClusterBound]) -> Finding:
-    """Compare every arm's rate of pulls under Clus-UCB, 1/(α L), with KL-UCB's, 1/D."""
-    # Where the width is 0, α L is a limit that has no value of its own.
+    """Compare the pulls per log n of each arm by Clus-UCB, 1/(α L), with those by KL-UCB, 1/D."""
+    # For width 0, α L is a limit.
     ratios = np.concatenate(
         [part.divergences / (part.alpha * part.L) for part in parts if part.L and part.alpha.all()]
     )
     fewer = (ratios <= 1 + ROUNDING).tolist()
-    told = f"{len(fewer)} arms: {sum(fewer)} are not pulled more often than by KL-UCB"
+    measured = f"Clus-UCB does not pull {sum(fewer)} of {len(fewer)} arms more often than KL-UCB"
     least = cell(float(ratios.min()))
-    return Finding(share(fewer, universal=True), f"{told}; the rates' ratio goes down to {least}.")
+    return Finding(share(fewer, universal=True), f"{measured}; smallest ratio of the rates {least}.")
 
 
 def near_optimal(groups: Mapping[str, Sequence[RegretBound]]) -> Finding:
-    """Count where Theorem 2's rate is the lower bound: it should be most of each group, but not all."""
+    """Count the problems whose rate of Theorem 2 equals the lower bound: most of each group, but not all."""
     excess = {name: [bound.clus_ucb / bound.lower - 1 for bound in group] for name, group in groups.items()}
     met = {name: sum(one <= ROUNDING for one in ones) for name, ones in excess.items()}
     most = [2 * met[name] > len(ones) for name, ones in excess.items()]
     not_all = any(met[name] < len(ones) for name, ones in excess.items())
-    told = ", ".join(f"{met[name]} of {len(ones)} {name}" for name, ones in excess.items())
+    counts = ", ".join(f"{met[name]} of {len(ones)} {name}" for name, ones in excess.items())
     largest = 100 * max(map(max, excess.values()))
     verdict = share(most)
     if verdict is Verdict.HOLDS and not not_all:
         verdict = Verdict.CONDITION
-    return Finding(verdict, f"Equal in {told}. Largest excess found: {largest:.0f} %.")
+    return Finding(verdict, f"Equal in {counts}. Largest excess: {largest:.0f} %.")
 
 
 def _pairs() -> list[Pair]:
-    """Return the best and the worst arm of suboptimal clusters, with the best mean and the width."""
+    """Return the best and the worst mean of suboptimal clusters, with the best mean of all and the width."""
     parts = suboptimal([*paper_bounds(), *random_bounds("exact")[:200], *random_bounds("wide")[:200]])
     return [
         (float(part.means.max()), float(part.means.min()), float(part.means[0] + part.gaps[0]), part.width)
@@ -152,26 +161,26 @@ def _groups() -> dict[str, Sequence[RegretBound]]:
     return {
         "settings of the figures": paper_bounds(),
         "random problems with exact widths": random_bounds("exact"),
-        "with wider ones": random_bounds("wide"),
+        "random problems with larger widths": random_bounds("wide"),
     }
 
 
 def _sizes() -> list[int]:
-    """Return the sizes of the figures' clusters: any of them may hold the best arm."""
+    """Return the sizes of the figures' clusters, any of which may contain the best arm."""
     return sorted({len(part.arms) for one in settings() for part in one.bound.clusters})
 
 
 def count_bad_rounds(instance: Instance, policy: ClusUCB, tape: Floats) -> int:
-    """Return in how many rounds of a run against fixed rewards the best arm's index is below its mean.
+    """Return the number of rounds of a run on fixed rewards in which the best arm's index is below its mean.
 
-    The index is below q where the evidence F(q) against q exceeds the threshold: nothing is solved for.
+    The index is below q if the evidence F(q) against q exceeds the threshold, so no equation is solved.
     """
     arms = play(policy, tape)
     best = int(instance.means.argmax())
-    mates = instance.partition.members[instance.partition.membership[best]]
+    cluster = instance.partition.members[instance.partition.membership[best]]
     width = policy.clusters.widths[instance.partition.membership[best]]
     evidence = np.zeros(arms.size)
-    for arm in np.asarray(mates).tolist():
+    for arm in np.asarray(cluster).tolist():
         pulls, mean = _history(arms, tape[arm], arm)
         highest = instance.best_mean if arm == best else max(instance.best_mean - width, 0.0)
         against = np.where(mean < highest, instance.family.divergence(mean, highest), 0.0)
@@ -183,26 +192,26 @@ def count_bad_rounds(instance: Instance, policy: ClusUCB, tape: Floats) -> int:
 
 
 def _history(arms: Ints, rewards: Floats, arm: int) -> tuple[Ints, Floats]:
-    """Return the pulls of an arm before every round, and the mean of what they paid (0 for none)."""
+    """Return the pulls of an arm before each round, and the mean of their rewards (0 without pulls)."""
     pulled = arms == arm
     pulls = np.cumsum(pulled) - pulled
-    paid = np.concatenate([[0.0], np.cumsum(rewards)])[pulls]
-    return pulls, paid / np.maximum(pulls, 1)
+    totals = np.concatenate([[0.0], np.cumsum(rewards)])[pulls]
+    return pulls, totals / np.maximum(pulls, 1)
 
 
 def judge_rare(counts: Estimate, rounds: int) -> Finding:
-    """Judge that the mean number of bad rounds is at most log log T."""
+    """Judge the claim that the mean number of bad rounds is at most log log T."""
     allowed = math.log(math.log(rounds))
-    # Where no run has any, as many as three in all runs together might have been missed.
+    # Rule of three: without a bad round in any run, the upper 95 % limit is 3 in all runs together.
     reach = counts.reach() if counts.error > 0 else 3 / counts.runs
-    verdict = Verdict.UNDECIDED
+    verdict = Verdict.INCONCLUSIVE
     if abs(counts.value - allowed) > reach:
         verdict = Verdict.FAILS if counts.value > allowed else Verdict.HOLDS
-    return Finding(verdict, f"{counts} rounds of {count_text(rounds, 'round')}, log log T = {allowed:.2f}")
+    return Finding(verdict, f"{counts} of {count_text(rounds, 'round')} (log log T = {allowed:.2f})")
 
 
 def bad_rounds(a: float, rounds: int, runs: int, seed: int) -> Estimate:
-    """Return the mean number of bad rounds of Clus-UCB in Figure 8 with its true widths."""
+    """Return the mean number of bad rounds of Clus-UCB in Figure 8 with widths equal to the spans."""
     instance = figure(WRONG_WIDTHS).instance
     policy = ClusUCB(instance.clusters(_WIDTHS), a=a)
     counts = []
@@ -218,45 +227,48 @@ def _rare(paper: PaperResults) -> Finding:
     rounds, runs = min(_ROUNDS, settings.horizon), min(_RUNS, settings.runs)
     found = judge_rare(bad_rounds(5.0, rounds, runs, settings.seed), rounds)
     without = bad_rounds(0.0, rounds, runs, settings.seed)
-    return Finding(found.verdict, f"With a = 5, {found.measured}. With a = 0: {without}.")
+    return Finding(found.verdict, f"With a = 5: {found.measured}. With a = 0: {without}.")
 
 
 CONCENTRATION = (
     Claim(
         "bad-rounds-are-rare",
         "Section 4, first point",
-        "The best arm's index is below its mean in O(log log T) rounds only.",
-        "Rounds in which the evidence against the best arm's true mean exceeds the threshold, counted in "
-        "Figure 8 with widths [0.4, 0.7]; rare: log log T at most.",
+        "The index of the best arm is below its mean in only O(log log T) rounds.",
+        "Mean number of rounds in which the evidence against the best arm's true mean exceeds the threshold, "
+        "in Figure 8 with widths [0.4, 0.7]; the claim holds if it is at most log log T.",
         _rare,
         figures=(WRONG_WIDTHS,),
     ),
     Claim(
         "kl-ucb-constant",
         "Section 2.1.2",
-        "KL-UCB works with a above 3.",
-        "Sum the bound of its proof on the chance of a bad round: n times it must fall like 1/log n.",
+        "KL-UCB works with a constant a above 3.",
+        "Sum the bound of its proof on the probability of a bad round: n times the bound must decrease at "
+        "least like 1/log n.",
         lambda _: constant_of_one_arm(3.001),
     ),
     Claim(
         "near-optimality",
         "Section 4, near-optimality",
-        "Theorem 2's rate is the lower bound on most instances, not on all.",
-        "Count over the figures and random problems.",
+        "The rate of Theorem 2 equals the lower bound on most instances, but not on all.",
+        "Count the figures and random problems in which they are equal.",
         lambda _: near_optimal(_groups()),
     ),
     Claim(
         "constant-a",
         "Appendix, Theorem 3",
         "With a at least 5 the expected number of bad rounds is O(log log T).",
-        "Sum Theorem 3's own bound on the chance of one: n times it must fall like 1/log n.",
+        "Sum Theorem 3's own bound on the probability of a bad round: n times the bound must decrease at "
+        "least like 1/log n.",
         lambda _: constant(5, _sizes()),
     ),
     Claim(
         "clus-ucb-pulls-no-more",
         "Appendix, proof of Theorem 2",
         "Clus-UCB's regret is at most KL-UCB's.",
-        "Compare both rates of every suboptimal arm, in the figures and in random problems.",
+        "Compare the pulls per log n by both policies for each arm of a suboptimal cluster, in the figures "
+        "and in random problems.",
         lambda _: below_kl_ucb(
             suboptimal([*paper_bounds(), *random_bounds("exact"), *random_bounds("wide")])
         ),
@@ -264,8 +276,9 @@ CONCENTRATION = (
     Claim(
         "exploration-ratio-rises",
         "Appendix, proof of Theorem 2",
-        "A better arm's α over a worse one's rises with the best mean.",
-        "Follow it on 200 values, in the figures' suboptimal clusters and in random ones.",
+        "The ratio of a better arm's α to a worse arm's α increases with the best mean.",
+        "Compute the ratio for 200 values of the best mean, in the figures' suboptimal clusters and in "
+        "random clusters.",
         lambda _: ratio_rises(_pairs()),
     ),
 )

@@ -1,4 +1,4 @@
-"""Problems that claims are put to the test on: the figures', random ones, grids of means, growing widths."""
+"""Problems for testing claims: figures, random problems, grids of means, and increasing widths."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: One cluster with growing widths.
+#: One cluster with increasing widths.
 Ladder: TypeAlias = tuple[ClusterBound, ...]
 
-#: Relative differences below this are those of rounding.
+#: Smaller relative differences are rounding errors.
 ROUNDING = 1e-9
 _PROBLEMS = 500
 _SEED = 2025
@@ -32,14 +32,14 @@ _GRID = np.linspace(0.05, 0.95, 10)
 
 
 def bernoulli(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Return d(x, y) for means inside (0, 1), straight from its definition."""
+    """Return d(x, y) for means inside (0, 1), computed from the definition."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     result: Floats = x * np.log(x / y) + (1 - x) * np.log((1 - x) / (1 - y))
     return result
 
 
 def share(results: Iterable[bool], *, universal: bool = False) -> Verdict:
-    """Return the verdict on cases that hold or do not; undecided without a case."""
+    """Return the verdict on cases that are true or false; inconclusive if there are none."""
     cases = list(results)
     none = [] if cases else ["none"]
     failing = ["false"] * (len(cases) - sum(cases))
@@ -48,13 +48,13 @@ def share(results: Iterable[bool], *, universal: bool = False) -> Verdict:
 
 @functools.cache
 def paper_bounds() -> tuple[RegretBound, ...]:
-    """Return the bounds of every setting of the figures."""
+    """Return the bounds of all settings of the figures."""
     return tuple(one.bound for one in settings())
 
 
 @functools.cache
 def random_bounds(widths: Literal["exact", "wide"]) -> tuple[RegretBound, ...]:
-    """Return the bounds of random problems whose widths are their spans, or up to 4 times those."""
+    """Return the bounds of random problems whose widths equal the spans, or are up to 4 times as large."""
     factors = np.random.default_rng(_SEED + 1).uniform(1, 4, size=(_PROBLEMS, 3))
     return tuple(
         regret_bound(
@@ -76,52 +76,52 @@ def _times(factors: Floats, instance: Instance) -> list[float]:
 
 
 def suboptimal(bounds: Iterable[RegretBound]) -> list[ClusterBound]:
-    """Return the clusters that hold no best arm."""
+    """Return the clusters without a best arm."""
     return [part for bound in bounds for part in bound.clusters if part.branch != "classical"]
 
 
 def different(parts: Iterable[ClusterBound], count: int) -> list[ClusterBound]:
-    """Return the first clusters of different means; one of several with the same means."""
+    """Return the first clusters with a positive span, one for each list of means."""
     kinds = {tuple(part.means): part for part in parts if part.span > 0}
     return list(kinds.values())[:count]
 
 
 def beside(groups: Sequence[Sequence[float]], best: float, widths: Sequence[float]) -> Ladder:
-    """Return the bounds of clusters that compete with a single best arm."""
+    """Return the bounds of clusters beside a single best arm."""
     instance = Instance([*map(list, groups), [best]])
     return regret_bound(instance, instance.clusters([*widths, 1.0])).clusters[:-1]
 
 
 def ladder(part: ClusterBound, steps: int = 40) -> Ladder:
-    """Return a cluster with widths from 0 to beyond all its gaps, its span among them."""
+    """Return a cluster with widths from 0 to more than its largest gap, including its span."""
     widths = sorted({*np.linspace(0, 1.1 * part.gaps.max(), steps).tolist(), part.span})
     return beside([part.means.tolist()] * len(widths), best_beside(part), widths)
 
 
 def best_beside(part: ClusterBound) -> float:
-    """Return the best mean that a cluster competes with."""
+    """Return the best mean of the problem of a cluster."""
     return float(part.means[0] + part.gaps[0])
 
 
 def everything() -> list[RegretBound]:
-    """Return the bounds of the figures and of all random problems."""
+    """Return the bounds of all figures and random problems."""
     return [*paper_bounds(), *random_bounds("exact"), *random_bounds("wide")]
 
 
 def programs() -> list[ClusterBound]:
-    """Return clusters whose linear programs are solved: the figures' and 200 random ones."""
+    """Return the clusters whose linear programs are solved: those of the figures and 200 random ones."""
     return [*suboptimal(paper_bounds()), *suboptimal(random_bounds("exact"))[:200]]
 
 
 @functools.cache
 def ladders() -> tuple[Ladder, ...]:
-    """Return the figures' clusters and 50 random ones with growing widths."""
+    """Return the figures' clusters and 50 random ones, each with increasing widths."""
     own, random = (different(suboptimal(bounds), 50) for bounds in (paper_bounds(), random_bounds("exact")))
     return tuple(map(ladder, [*own, *random]))
 
 
 def grids(width: float, *, equal: bool) -> list[ClusterBound]:
-    """Return clusters of means on a grid, all alike or in all combinations, with best means on it too."""
+    """Return clusters with means on a grid, all equal or in all combinations, for best means on the grid."""
     parts: list[ClusterBound] = []
     for best in _GRID[3::3]:
         below = [float(mean) for mean in _GRID if mean < best]

@@ -1,4 +1,4 @@
-"""Claims of Section 6: what widths that are too large or too small do."""
+"""Claims of Section 6: the effect of widths that are too large or too small."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ from clusterbandits.paper.audit.claim import (
     listed,
     sort_cases,
 )
-from clusterbandits.paper.audit.comparisons import TENTH, final, judge_all_below, pays_less
+from clusterbandits.paper.audit.comparisons import (
+    TENTH,
+    final,
+    judge_all_below,
+    refresh_text,
+    regret_differences,
+)
 from clusterbandits.paper.programme import MISLED, TRUE, WRONG_WIDTHS
 from clusterbandits.tables import Table
 
@@ -33,20 +39,20 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Growth is called linear from this exponent on: regret then grows by nine tenths of a decade a decade.
+#: The smallest exponent that counts as linear growth.
 LINEAR = 0.9
-#: Exponents that growth must certainly exceed to be called linear, and stay below to be called slow.
+#: Linear growth must be significantly above the first exponent, slow growth significantly below the second.
 _FAST, _ROOT = 0.75, 0.5
 
 
 def is_over_estimated(setting: Setting) -> bool:
-    """Tell whether no width is too small and one at least is larger than its span."""
+    """Return whether no width is too small and at least one exceeds its span."""
     parts = setting.bound.clusters
     return not setting.bound.violated and any(part.width > part.span * (1 + 1e-9) for part in parts)
 
 
 def growth(result: Result) -> Estimate:
-    """Return the exponent e of regret ~ n^e over the last decade of rounds, its error by the delta method."""
+    """Return the exponent e of regret ~ n^e over the last decade, with its error by the delta method."""
     regret = result.regret(0)
     start = int(np.abs(np.log(result.checkpoints) - math.log(result.horizon / 10)).argmin())
     decades = math.log(result.horizon / result.checkpoints[start])
@@ -59,9 +65,9 @@ def growth(result: Result) -> Estimate:
 
 
 def judge_linear(growths: Mapping[str, Estimate], regrets: Mapping[str, Estimate]) -> Finding:
-    """Judge that regret can be linear: in all readings, in some only, or in none.
+    """Judge the claim that regret can be linear: in all interpretations, in some, or in none.
 
-    The first words of a reading, up to a comma, are what readings are counted by.
+    The sentence counts interpretations by their names up to the first comma.
     """
     several = len(growths)
     linear = [
@@ -71,75 +77,77 @@ def judge_linear(growths: Mapping[str, Estimate], regrets: Mapping[str, Estimate
     if linear:
         verdict = Verdict.CONDITION if slow else Verdict.HOLDS
     else:
-        verdict = Verdict.FAILS if len(slow) == several else Verdict.UNDECIDED
-    told = {name: "yes" if name in linear else "no" if name in slow else "cannot tell" for name in growths}
-    rows = tuple((name, str(regrets[name]), str(one), told[name]) for name, one in growths.items())
+        verdict = Verdict.FAILS if len(slow) == several else Verdict.INCONCLUSIVE
+    words = {name: "yes" if name in linear else "no" if name in slow else "inconclusive" for name in growths}
+    rows = tuple((name, str(regrets[name]), str(one), words[name]) for name, one in growths.items())
     groups = {name: name.partition(",")[0] for name in growths}
     counts = [
-        f"{sum(groups[name] == group for name in linear)} of {list(groups.values()).count(group)} readings "
-        f"with {group} indices"
+        f"{sum(groups[name] == group for name in linear)} of {list(groups.values()).count(group)} "
+        f"interpretations with {group}"
         for group in dict.fromkeys(groups.values())
     ]
     return Finding(
-        verdict, f"Linear in {listed(counts)}.", Table(("reading", "regret", "exponent", "linear"), rows)
+        verdict,
+        f"Linear in {listed(counts)}.",
+        Table(("interpretation", "regret", "exponent", "linear"), rows),
     )
 
 
 def judge_harmless(pairs: Mapping[str, tuple[Estimate, Estimate]]) -> Finding:
-    """Judge that looking at indices less often costs nothing to speak of: at most a tenth more."""
+    """Judge the claim that refreshing indices less often increases regret by at most 10 %."""
     excess = {
         name: difference(batched, exact.times(1 + TENTH)).sign(len(pairs))
         for name, (exact, batched) in pairs.items()
     }
     cases = sort_cases(excess, wanted=-1)
     rows = tuple((name, str(exact), str(batched)) for name, (exact, batched) in pairs.items())
-    told = f"Dearer by more than a tenth in {len(cases.failing)} of {len(pairs)} cases."
-    return Finding(by_cases(*cases), told, Table(("case", "exact", "refreshed every 50"), rows))
+    measured = f"Regret is higher by more than 10 % in {len(cases.failing)} of {len(pairs)} cases."
+    return Finding(by_cases(*cases), measured, Table(("case", *map(refresh_text, (1, 50))), rows))
 
 
 def _over_estimated(paper: PaperResults) -> Finding:
-    chosen = [one for one in paper.played if is_over_estimated(one)]
-    return judge_all_below(pays_less(paper, chosen, "clus-ucb", "kl-ucb"))
+    chosen = [one for one in paper.simulated if is_over_estimated(one)]
+    return judge_all_below(regret_differences(paper, chosen, "clus-ucb", "kl-ucb"))
 
 
 def _best_cluster_suffices(paper: PaperResults) -> Finding:
     return judge_all_below(
         {
             one.name: estimate(final(paper, one, "clus-ucb") - (1 + TENTH) * final(paper, one, "kl-ucb"))
-            for one in paper.played
+            for one in paper.simulated
             if not one.bound.misled
         }
     )
 
 
 def _best_cluster_needed(paper: PaperResults) -> Finding:
-    chosen = [one for one in paper.played if one.bound.misled]
-    return judge_all_below(pays_less(paper, chosen, "kl-ucb", "clus-ucb"))
+    chosen = [one for one in paper.simulated if one.bound.misled]
+    return judge_all_below(regret_differences(paper, chosen, "kl-ucb", "clus-ucb"))
 
 
 def _uniformly_good(paper: PaperResults) -> Finding:
     growths = {
         one.name: growth(paper.of[paper.programme.figure(one.figure, one.widths)["clus-ucb"]])
-        for one in paper.played
+        for one in paper.simulated
         if not one.bound.violated
     }
     return judge_slow(growths)
 
 
 def judge_slow(growths: Mapping[str, Estimate]) -> Finding:
-    """Judge that regret grows certainly slower than the square root of n."""
+    """Judge the claim that regret grows significantly more slowly than the square root of n."""
     signs = {name: one.minus(_ROOT).sign(len(growths)) for name, one in growths.items()}
     cases = sort_cases(signs, wanted=-1)
     rows = tuple((name, str(one)) for name, one in growths.items())
-    told = f"Slower than the square root in {len(cases.holding)} of {len(growths)} cases."
-    return Finding(by_cases(*cases), told, Table(("case", "exponent"), rows))
+    measured = f"Slower than the square root of n in {len(cases.holding)} of {len(growths)} cases."
+    return Finding(by_cases(*cases), measured, Table(("case", "exponent"), rows))
 
 
 def _smaller_helps(paper: PaperResults) -> Finding:
-    by_widths = {(one.figure.number, one.widths): one for one in paper.played}
+    by_widths = {(one.figure.number, one.widths): one for one in paper.simulated}
     steps = [
-        ("Figure 7 after 6", (6, (0.02, 0.02)), (7, (0.0, 0.02))),
-        ("Figure 8, 0.1 after 0.4", (8, (0.4, 0.7)), (8, (0.1, 0.7))),
+        ("Figure 7 minus Figure 6", (6, (0.02, 0.02)), (7, (0.0, 0.02))),
+        ("Figure 8 [0.1, 0.7] minus [0.4, 0.7]", (8, (0.4, 0.7)), (8, (0.1, 0.7))),
     ]
     differences = {
         name: estimate(
@@ -160,8 +168,8 @@ def _misled(paper: PaperResults) -> Finding:
 
 
 def _reading(refresh: int, leader: str, a: float) -> str:
-    every = "exact" if refresh == 1 else f"{refresh}-round"
-    return f"{every}, {'all arms' if leader == 'clustered' else 'c_max plain'}, a = {a:g}"
+    index = "clustered index for all arms" if leader == "clustered" else "KL-UCB index in c_max"
+    return f"{refresh_text(refresh)}, {index}, a = {a:g}"
 
 
 def _refresh_harmless(paper: PaperResults) -> Finding:
@@ -189,59 +197,63 @@ WIDTHS = (
     Claim(
         "over-estimated-widths",
         "Section 6",
-        "With widths over-estimated, Clus-UCB still pays less than KL-UCB.",
-        "Paired difference of final regret where no width is too small and one is larger than its span.",
+        "With over-estimated widths, Clus-UCB still has less regret than KL-UCB.",
+        "Paired difference of final regret, Clus-UCB minus KL-UCB, where no width is too small and at least "
+        "one exceeds its span.",
         _over_estimated,
         among=(4, 5, 8),
     ),
     Claim(
         "only-the-best-cluster-matters",
         "Section 6",
-        "It is enough that the width of the cluster with the best arm is not too small.",
-        "Clus-UCB's final regret less 1.1 times KL-UCB's, run by run, wherever that is so; enough: below 0.",
+        "It is sufficient that the width of the cluster with the best arm is not too small.",
+        "Clus-UCB's final regret minus 1.1 times KL-UCB's, per run, in all such settings; the claim holds "
+        "if the difference is below 0.",
         _best_cluster_suffices,
         among=(2, 4, 5, 6, 7, 8),
     ),
     Claim(
         "best-cluster-needed",
         "Section 8",
-        "That condition is also necessary for Clus-UCB to do well.",
-        "Paired difference of final regret, KL-UCB minus Clus-UCB, where the best arm's cluster is wider "
-        "than declared; necessary: below 0.",
+        "It is also necessary for Clus-UCB that the width of the cluster with the best arm is not too small.",
+        "Paired difference of final regret, KL-UCB minus Clus-UCB, where that width is too small; the claim "
+        "holds if the difference is below 0.",
         _best_cluster_needed,
         among=(3, 8),
     ),
     Claim(
         "true-widths-uniformly-good",
         "Section 6",
-        "With all widths true or over-estimated, Clus-UCB is uniformly good.",
-        "The exponent e of its regret, n^e, over the last decade of the figures where no width is too small.",
+        "If all widths are true or over-estimated, Clus-UCB is uniformly good.",
+        "Exponent e of its regret, n^e, over the last decade of rounds, where no width is too small; the "
+        "claim holds if e is below 0.5.",
         _uniformly_good,
         among=(2, 4, 5, 6, 8),
     ),
     Claim(
         "smaller-suboptimal-width-helps",
         "Section 6; Figures 7 and 8",
-        "Declaring a suboptimal cluster narrower, even too narrow, lowers Clus-UCB's regret.",
-        "Paired difference of Clus-UCB's final regret, narrower minus wider.",
+        "A smaller width of a suboptimal cluster, even one below its span, lowers Clus-UCB's regret.",
+        "Paired difference of Clus-UCB's final regret, smaller width minus larger width.",
         _smaller_helps,
         figures=(6, 7, 8),
     ),
     Claim(
         "best-cluster-under-estimated",
         "Section 6; Figure 8",
-        "Declaring the best arm's cluster too narrow can cost linear regret.",
-        f"Figure 8 with widths {list(MISLED)}: final regret and the exponent of its growth over the last "
-        "decade (1: linear); exact indices or refreshed every 50 rounds, both readings of c_max, a = 0, 5.",
+        "If the width of the cluster with the best arm is too small, regret can be linear.",
+        f"Final regret in Figure 8 with widths {list(MISLED)}, and the exponent of its growth over the last "
+        "decade of rounds (1: linear); indices exact or refreshed every 50 rounds, both interpretations of "
+        "c_max, a = 0 and a = 5.",
         _misled,
         figures=(WRONG_WIDTHS,),
     ),
     Claim(
         "refresh-is-harmless",
         "Section 5, our question",
-        "Looking at indices only every 50 rounds, as the paper does to save time, changes little.",
-        "Final regret with exact indices and with indices refreshed every 50 rounds, a = 0; little: at most "
-        "a tenth more.",
+        "Computing the indices only every 50 rounds, as the paper does to save time, changes little.",
+        "Final regret with exact indices and with indices refreshed every 50 rounds, a = 0; the claim holds "
+        "if the refresh adds at most 10 %.",
         _refresh_harmless,
         figures=(5, WRONG_WIDTHS),
     ),

@@ -1,0 +1,1 @@
+"""The tests: a package, because some installed packages bring a package of the same name."""
