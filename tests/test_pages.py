@@ -24,6 +24,7 @@ TESTS = {
     "README.md": "tests/test_documents.py",
     "CONTRIBUTING.md": "tests/own/test_contributing.py",
     "docs/how-to/advise.md": "tests/studies/test_advice_page.py",
+    "docs/how-to/experiments.md": "tests/service/test_examples.py",
     "docs/how-to/machines.md": "tests/simulation/test_dask_workers.py",
     "docs/how-to/own-policies.md": "tests/own/test_python_policy.py",
     "docs/how-to/replay.md": "tests/test_documents.py",

@@ -1,4 +1,4 @@
-"""The examples of the service's page run as they are: curl, Python, JavaScript, and commands of operators."""
+"""The examples of the service's pages run unchanged: curl, Python, JavaScript, commands of operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from clusterbandits.cli.main import run
 from tests.service.postgres import Cluster, programs
 from tests.service.running import Served, serving
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "service.md").read_text()
+GUIDES = Path(__file__).parents[2] / "docs" / "how-to"
+#: The examples of the second page continue those of the first.
+PROGRAMMERS = "".join((GUIDES / name).read_text() for name in ("service.md", "experiments.md"))
+OPERATORS = (GUIDES / "operate-service.md").read_text()
 #: How each language runs a file, and what its examples need.
 PROGRAMS = {"bash": ["bash"], "python": [sys.executable], "javascript": ["node"]}
 SUFFIX = {"bash": ".sh", "python": ".py", "javascript": ".mjs"}
@@ -29,8 +32,8 @@ EXPECTED = {
 }
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+def blocks(language: str, text: str = PROGRAMMERS) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def run_file(language: str, served: Served, folder: Path) -> str:
@@ -69,12 +72,12 @@ def test_every_example_runs(served: Served, tmp_path: Path) -> None:
 
 
 def commands(*starts: str) -> list[str]:
-    lines = "".join(blocks("console")).splitlines()
+    lines = "".join(blocks("console", OPERATORS)).splitlines()
     return [line for line in lines if line.startswith(starts)]
 
 
 def run_command(line: str, folder: Path) -> str:
-    """Run a command of the page in a shell, with this package's program."""
+    """Run a command of the operators' page in a shell, with this package's program."""
     here = f"{Path(sys.executable).parent}:{programs() or ''}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", line],
