@@ -13,6 +13,7 @@ import numpy as np
 
 import clusterbandits as cb
 from clusterbandits.kernel_cache import cache
+from clusterbandits.machine_code import Missing, if_missing
 
 #: One policy of every kind that is compiled by itself, in two parts that take about as long.
 PARTS = (["clus-ts", "thompson", "ucb1"], ["kl-ucb", "imed", "tlp-mean", "ossb", "kindred"])
@@ -47,5 +48,6 @@ def use(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for each in sys.argv[1:]:
-        use(each)
+    with if_missing(Missing.COMPILE):
+        for each in sys.argv[1:]:
+            use(each)

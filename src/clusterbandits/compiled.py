@@ -1,29 +1,27 @@
 """Compile kernels with Numba: ``@kernel`` compiles a function and keeps the machine code on disk.
 
-No other module imports Numba. ``kernel_cache.py`` says where the code is kept.
+Only this module and ``machine_code.py`` import Numba. ``kernel_cache.py`` says where the code is kept.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numba
-import numba.core.caching
 import numba.extending
 import numpy as np
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.cpython.tupleobj import namedtuple_getattr
 
 from clusterbandits.fingerprint import is_own
-from clusterbandits.kernel_cache import CHECKED, announce, cache
+from clusterbandits.kernel_cache import CHECKED
+from clusterbandits.machine_code import Kernel, cache_of, entry_point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,9 +55,7 @@ def separate_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a small function into every kernel that calls it: the call would cost more than its work."""
-    if numba.config.DISABLE_JIT:
-        return function
-    return cast("Callable[P, R]", numba.njit(inline=_INLINE, **_OPTIONS, _nrt=CHECKED)(function))
+    return _compiled(function, kept=False, _nrt=CHECKED, inline=_INLINE)
 
 
 def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -67,120 +63,21 @@ def allocating_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, _nrt=True)
 
 
-def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+def loop_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a loop over many rounds; a call waits for machine code, because plain Python takes longer."""
+    made = allocating_kernel(function)
+    if isinstance(made, Kernel):
+        made.waits = True
+    return made
+
+
+def _compiled(function: Callable[P, R], *, kept: bool = True, **options: bool | str) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
-    compiled = numba.njit(**_OPTIONS, **options)(function)
-    if is_own(function):
-        compiled._cache = _OwnCache(function) if cache().folders else _NoCache()
+    compiled = Kernel(function, targetoptions={"nopython": True, **_OPTIONS, **options})
+    if kept and is_own(function):
+        compiled._cache = cache_of(function)
     return cast("Callable[P, R]", compiled)
-
-
-class _Locator(numba.core.caching._SourceFileBackedLocatorMixin):  # type: ignore[misc]
-    """The folder of a kernel: named after its package, wherever that is installed."""
-
-    def __init__(self, function: Callable[..., object], file: str) -> None:
-        self._py_file, self._lineno = file, function.__code__.co_firstlineno
-        self.package = function.__module__.rpartition(".")[0]
-
-    def get_cache_path(self) -> str:
-        return str(cache().folders[-1] / self.package)
-
-    def ensure_cache_path(self) -> None:
-        if cache().own is not None:
-            Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
-
-
-class _OwnFiles(numba.core.caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Locator,)
-
-
-class _OwnCache(numba.core.caching.FunctionCache):  # type: ignore[misc]
-    """A kernel's files on disk, without what it was compiled to for states from outside the package.
-
-    Their sources are not in the folder's hash, and whoever reads the index later may not be able to import
-    their classes.
-    """
-
-    _impl_class = _OwnFiles
-    #: How many kernels were found in no folder since the process started.
-    missed: ClassVar[int] = 0
-
-    def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__(function)
-        base, locator = self._impl.filename_base, self._impl.locator
-        self._places = [
-            numba.core.caching.IndexDataCacheFile(
-                str(folder / locator.package), base, locator.get_source_stamp()
-            )
-            for folder in cache().folders
-        ]
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what is on disk; where nothing is, say that the kernel will be compiled."""
-        found = super().load_overload(sig, target_context)
-        if found is None:
-            _OwnCache.missed += 1
-            announce(foreign=_is_foreign(sig))
-        return found
-
-    def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        key = self._index_key(sig, target_context.codegen())
-        for place in self._places:
-            data = _read(place, key)
-            if data is not None and data is not _DAMAGED:
-                return self._impl.rebuild(target_context, data)
-        return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Write compiled code to disk, unless it belongs to classes from outside the package."""
-        if cache().own is not None and not _is_foreign(sig):
-            # A full disk must not stop a program that has its code.
-            with contextlib.suppress(OSError):
-                if _read(self._cache_file, None) is _DAMAGED:
-                    self.flush()
-                super().save_overload(sig, data)
-
-
-class _NoCache(numba.core.caching.NullCache):  # type: ignore[misc]
-    """No files: for a package that is in a zip file."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> None:
-        """Find nothing, and say that the kernel will be compiled."""
-        del target_context
-        announce(foreign=_is_foreign(sig))
-
-
-_DAMAGED = object()
-
-
-def _read(place: Any, key: Any) -> Any:
-    """Return the data of a kernel, None where there are none, and ``_DAMAGED`` for files that are broken."""
-    try:
-        return place.load(key)
-    except OSError:
-        return None
-    except Exception:  # Damaged pickles raise anything.
-        return _DAMAGED
-
-
-def missed() -> int:
-    """Return how many kernels were not on disk when this process needed them."""
-    return _OwnCache.missed
-
-
-def _is_foreign(sig: Any) -> bool:
-    """Tell whether a kernel is compiled for a class from outside the package."""
-    return not all(map(is_own, _classes(sig if isinstance(sig, tuple) else sig.args)))
-
-
-def _classes(types: Any) -> Iterator[type]:
-    """Return the classes of named tuples among Numba types, those inside others included."""
-    for one in types:
-        if isinstance(one, numba.types.BaseNamedTuple):
-            yield one.instance_class
-        if isinstance(one, numba.types.BaseTuple):
-            yield from _classes(one.types)
 
 
 def records(kind: np.dtype[Any], *shape: int) -> NDArray[Any]:
@@ -291,12 +188,7 @@ def entry(function: Callable[P, R], *example: Any) -> Callable[P, R]:
 
     A kernel looks at the types of its arguments in every call, which takes half of the time of a small one.
     """
-    if numba.config.DISABLE_JIT:
-        return function
-    kernel: Any = function
-    types = tuple(map(numba.typeof, example))
-    kernel.compile(types)
-    return cast("Callable[P, R]", kernel.overloads[types].entry_point)
+    return function if numba.config.DISABLE_JIT else entry_point(function, example)
 
 
 def plain(function: F) -> F:

@@ -102,27 +102,32 @@ def source_key() -> str:
     return sources().hash(kernels, *versions().values(), without={_CHECKS})
 
 
-#: Filled where a command says itself that it compiles.
+#: Filled once it is known that code is being compiled, or where a command says so itself.
 _SILENT: list[bool] = []
 
 
 def announce_nothing() -> None:
-    """Stay silent while this process compiles, which is what it was asked to do."""
+    """Say nothing, or nothing more, while code is being compiled."""
     _SILENT.append(True)
 
 
-@functools.cache
-def announce(*, foreign: bool = False) -> None:
+def announce(*, foreign: bool = False, background: bool = False) -> None:
     """Say on stderr, once per process, that code is being compiled.
 
     Parameters
     ----------
     foreign
         Whether it includes code from outside the package, which is never kept.
+    background
+        Whether another process compiles it, while this one continues.
     """
     if sys.stderr is None or _SILENT:
         return
-    sentence = f"clusterbandits is compiling, which takes up to a minute, {_how_often(foreign=foreign)}"
+    announce_nothing()
+    what = "is compiling in the background" if background else "is compiling"
+    sentence = f"clusterbandits {what}, which takes up to a minute, {_how_often(foreign=foreign)}"
+    if background:
+        sentence += " Until then it is slower."
     sys.stderr.write(textwrap.fill(sentence, _WIDTH, break_long_words=False, break_on_hyphens=False) + "\n")
     sys.stderr.flush()
 

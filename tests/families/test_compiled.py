@@ -136,14 +136,16 @@ def test_another_compiler_has_another_key(library: str, monkeypatch: pytest.Monk
 
 WARM = """
 from clusterbandits.families import Bernoulli, law
-law.divergence(Bernoulli().law, 0.2, 0.3, 0.1)
+from clusterbandits.machine_code import Missing, if_missing
+with if_missing(Missing.COMPILE):
+    law.divergence(Bernoulli().law, 0.2, 0.3, 0.1)
 print(sum(law.divergence.stats.cache_hits.values()), law.divergence.stats.cache_path)
 """
 
 
 #: The same where the folder can only be read, as for anyone but its owner.
 READ_ONLY = "import clusterbandits.kernel_cache as kept\nkept._writable = lambda _: False\n" + WARM
-ANOTHER = READ_ONLY + "print(law.variance(Bernoulli().law, 0.2))"
+ANOTHER = READ_ONLY + "with if_missing(Missing.COMPILE):\n    print(law.variance(Bernoulli().law, 0.2))"
 
 
 def test_compiling_is_announced_once_and_kept(tmp_path: Path) -> None:

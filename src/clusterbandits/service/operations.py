@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.machine_code import Missing, if_missing
 from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, Asked, Experiment, created_body
 from clusterbandits.service.log import Event, new_token, read_id
 from clusterbandits.service.plan import CHANGEABLE, MOST_ARMS, check_label, read_plan
@@ -80,7 +81,15 @@ def warm_up(plan: Plan) -> None:
 
     This may take a minute on a new machine. While the thread that performs requests compiles, clients wait.
     """
-    one = Experiment(Event(1, 1, int(Kind.CREATED), 0.0, body=created_body(plan, "")))
+    with if_missing(Missing.COMPILE):
+        one = Experiment(Event(1, 1, int(Kind.CREATED), 0.0, body=created_body(plan, "")))
+        _use(one)
+        describe(one)
+        explain(one)
+        one.to_dict()
+
+
+def _use(one: Experiment) -> None:
     policy = one.policy
     first, second = policy.ask(2)
     low, high = max(policy.family.low, -1.0), min(policy.family.high, 1.0)
@@ -91,9 +100,6 @@ def warm_up(plan: Plan) -> None:
     policy.expect(second)
     policy.ask()
     policy.ask(available=one.arms[: len(one.arms) // 2 + 1])
-    describe(one)
-    explain(one)
-    one.to_dict()
 
 
 def experiment_called(engine: Engine, name: str) -> Experiment:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clusterbandits.compiled import allocating_kernel, inner_kernel, kernel, specialise
+from clusterbandits.compiled import inner_kernel, kernel, loop_kernel, specialise
 from clusterbandits.families.law import Law, total
 from clusterbandits.policies.protocol import KERNELS, hold, learn, select, update, watch
 
@@ -56,7 +56,7 @@ class Rules(NamedTuple):
     endless: bool = False
 
 
-@allocating_kernel
+@loop_kernel
 def advance(
     state: Any, rewards: Rewards, record: Record, cursor: NDArray[np.int64], rules: Rules, steps: int
 ) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clusterbandits.compiled import allocating_kernel, kernel, plain
+from clusterbandits.compiled import kernel, loop_kernel, plain
 from clusterbandits.policies.protocol import learn, select, update, watch
 from clusterbandits.simulation.loop import ROUND, SELECTED
 
@@ -21,7 +21,7 @@ class Rows(NamedTuple):
     usable: NDArray[np.bool_]
 
 
-@allocating_kernel
+@loop_kernel
 def replay_rows(
     state: Any, rows: Rows, first: int, cursor: NDArray[np.int64], earned: NDArray[np.float64], rounds: int
 ) -> int:

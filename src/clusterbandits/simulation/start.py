@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterbandits.compiled import allocating_kernel, kernel, plain
+from clusterbandits.compiled import kernel, loop_kernel, plain
 from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.policies.policy import Past
 from clusterbandits.policies.protocol import learn, update, watch
@@ -147,7 +147,7 @@ def _row(row: object, owner: str) -> tuple[Label, int, float]:
     )
 
 
-@allocating_kernel
+@loop_kernel
 def take_in_past(state: Any, pulls: Ints, totals: Floats) -> None:
     """Update a state with the trials of all arms; references are counted once, as in ``loop.advance``."""
     _take_in_past(state, pulls, totals)
