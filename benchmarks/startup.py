@@ -1,4 +1,4 @@
-"""The start-up time of the command line."""
+"""The time of a first use: the command line, and the first answers on a machine where nothing is compiled."""
 
 from __future__ import annotations
 
@@ -6,10 +6,25 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
+
+import psutil
 
 from benchmarks.measure import Measurement, seconds
 
+ROOT = Path(__file__).parents[1]
+
 _PROBLEM = "0.41,0.42,0.43; 0.43,0.44,0.45"
+_ASK = "import clusterbandits as cb; print(cb.policy('auto', cb.Clusters([3, 3])).ask())"
+#: Runs the example of the README up to its last result, which must be the one that is shown there.
+_README = f"""
+import doctest
+import re
+text = re.search(r"```python\\n(.*?)```", open({str(ROOT / "README.md")!r}).read(), re.DOTALL).group(1)
+found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, {{}}, "README", None, 0))
+assert found.attempted > 5 and not found.failed
+"""
 
 
 def _run(*arguments: str, **environment: str) -> None:
@@ -18,8 +33,15 @@ def _run(*arguments: str, **environment: str) -> None:
     )
 
 
+def _end_compilers() -> None:
+    """End the processes that would go on to compile for a program that has ended."""
+    for process in psutil.process_iter(["cmdline"]):
+        if "clusterbandits.policies.compile_orders" in (process.info["cmdline"] or ()):
+            process.kill()
+
+
 def measure() -> list[Measurement]:
-    """Measure help, a bound with and without cached code, and the import of typer alone."""
+    """Measure help, bounds, first answers, and the import of typer alone."""
     command = ("-m", "clusterbandits")
     with tempfile.TemporaryDirectory() as empty:
         found = [
@@ -30,8 +52,19 @@ def measure() -> list[Measurement]:
         ]
         folders = iter(range(100))
 
-        def cold() -> None:
-            _run(*command, "bound", _PROBLEM, NUMBA_CACHE_DIR=f"{empty}/{next(folders)}")
+        def cold(*arguments: str) -> float:
+            """Return the best of three times of a process with an empty compile cache."""
+            taken = []
+            for _ in range(3):
+                start = time.perf_counter()
+                _run(*arguments, CLUSTERBANDITS_CACHE=f"{empty}/{next(folders)}")
+                taken.append(time.perf_counter() - start)
+                _end_compilers()
+            return min(taken)
 
-        found.append(Measurement("bound, empty compile cache", seconds(cold, repeats=3), "s"))
+        found += [
+            Measurement("bound, nothing compiled", cold(*command, "bound", _PROBLEM), "s", limit=2),
+            Measurement("first ask of auto, nothing compiled", cold("-c", _ASK), "s", limit=5),
+            Measurement("README's example, nothing compiled", cold("-c", _README), "s", limit=20),
+        ]
     return found

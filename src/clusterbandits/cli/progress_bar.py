@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 #: Seconds without a first round, after which a policy must be new to this machine.
 _PATIENCE = 1.5
-_COMPILING = "compiling, up to a minute, once:"
+_COMPILING = "compiling (up to a minute):"
 _READY = "preparing (up to a minute if nothing is compiled yet):"
 _REPORT = "writing the report:"
 #: Seconds between two lines: at least, and at most while a job makes progress by less than a tenth.
 _SHORTEST, _LONGEST = 10.0, 30.0
 _LONGEST_NAME = 30
+#: From this number of rounds on, only the first digits are shown.
+_MANY = 10**7
 
 
 @contextlib.contextmanager
@@ -100,12 +102,13 @@ def _runs() -> tuple[ProgressColumn, ...]:
 
 
 def _position(progress: Progress, doing: str) -> dict[str, Any]:
-    rounds = f", {progress.rounds_done:.2g} of {progress.rounds:.2g} rounds" if progress.rounds else ""
+    count = ",.0f" if progress.rounds < _MANY else ".2g"
+    done, rounds = format(progress.rounds_done, count), format(progress.rounds, count)
     return {
         "description": _COMPILING if progress.idle > _PATIENCE else doing,
         "total": progress.runs,
         "completed": progress.runs_done + progress.under_way,
-        "detail": rounds,
+        "detail": f", {done} of {rounds} rounds" if progress.rounds else "",
     }
 
 
