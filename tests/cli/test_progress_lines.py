@@ -76,7 +76,7 @@ def test_waiting_for_the_compiler_is_no_progress(clock: Clock, capsys: pytest.Ca
     written = lines_of(capsys)
     assert re.match("compiling", written[0])
     assert "left" not in written[0]
-    assert written[-1] == "figure 3: 50 of 100 runs, 5e+02 of 1e+03 rounds, about 50 s left"
+    assert written[-1] == "figure 3: 50 of 100 runs, 500 of 1,000 rounds, about 50 s left"
 
 
 def test_rows_of_a_log_whose_length_is_not_known(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
