@@ -51,10 +51,10 @@ class State(Protocol):
 class Assumption(StrEnum):
     """The assumptions that ``hold`` can rely on."""
 
-    FALLS_WITH_PULLS = "an arm's score does not rise when a pull pays nothing"
+    FALLS_WITH_PULLS = "an arm's score does not rise after a reward of 0"
     RISES_WITH_TOTALS = "an arm's score does not fall when its total grows"
     RISES_WITH_ROUNDS = "an arm's score does not fall with the number of the round"
-    REWARDS_NOT_NEGATIVE = "no reward is below 0; families without this bound are played round by round"
+    REWARDS_NOT_NEGATIVE = "no reward is below 0; for all other families, every round is simulated"
 
 
 @kernel
@@ -149,7 +149,7 @@ _LATER: dict[tuple[Callable[..., Any], type], Callable[..., Any]] = {}
 
 
 def entry_of(function: Callable[..., Any], state: Any, *example: Any) -> Callable[..., Any]:
-    """Return a compiled kernel that few policies need; it is compiled at its first use."""
+    """Return a kernel that is compiled at its first use, because few policies need it."""
     key = function, type(state)
     if key not in _LATER:
         _LATER[key] = entry(function, state, *example) if isinstance(state, tuple) else function

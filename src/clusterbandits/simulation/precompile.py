@@ -110,7 +110,7 @@ def nothing_compiled() -> bool:
 
 
 def compile_ahead(kinds: Sequence[str], processes: int) -> Iterator[Compiled]:
-    """Compile all that is used of some policies, each in a process of its own, and yield them as they end."""
+    """Compile everything that some policies need, each in its own process; yield each when it is done."""
     with ThreadPoolExecutor(processes) as pool:
         futures = [pool.submit(_compile_one, kind) for kind in kinds]
         try:
