@@ -181,9 +181,9 @@ PROBLEMS: list[tuple[str, int, str, str]] = [
     ("[[instances]]\nmeans = 'a'\n", 3, "instances[0].means", "lists of means, one for each group"),
     ("[[instances]]\nmeans = [[0.5, 1.5]]\n", 3, "instances[0].means", "from 0 to 1 for bernoulli rewards"),
     ("[[instances]]\nmeans = [['a']]\n", 3, "instances[0].means", "finite numbers"),
-    ("[[instances]]\nmeans = [[]]\n", 3, "instances[0].means", "at least one mean in every group"),
+    ("[[instances]]\nmeans = [[]]\n", 3, "instances[0].means", "at least one mean per group"),
     ("[[instances]]\nmeans = []\n", 3, "instances[0].means", "at least one mean"),
-    ("[[instances]]\nmeans.a = {}\n", 3, "instances[0].means", "at least one mean in every group"),
+    ("[[instances]]\nmeans.a = {}\n", 3, "instances[0].means", "at least one mean per group"),
     ("[[instances]]\nmeans.a = { x = 1 }\nmeans.b = { x = 0 }\n", 3, "instances[0].means", "'x' twice"),
     ("[[instances]]\nname = 3\nmeans = [[0.5]]\n", 3, "instances[0].name", "text of at least one letter"),
     (
