@@ -154,7 +154,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["bound", "0.1; 0.3", "--widths", "nan"], "must be numbers from 0 to infinity, but got nan."),
         (
             ["bound", "0.1; 0.3", "--widths", "wide"],
-            "--widths must be numbers with commas",
+            "--widths must be numbers separated by commas",
         ),
         (["bound", "0.1; 0.3", "--widths", "1,2,3"], "one for each of the 2 clusters, but got 3 widths."),
         (
