@@ -214,11 +214,11 @@ def test_what_is_no_label_is_neither_added_nor_removed(label: Any) -> None:
         ),
         (
             lambda: Clusters([["a"], []], 0.1),
-            "must be at least one arm in every cluster, but got none in 1.",
+            "must be at least one arm per cluster, but got none in 1.",
         ),
         (
             lambda: Clusters({"x": []}, 0.1),
-            "must be at least one arm in every cluster, but got none in 'x'.",
+            "must be at least one arm per cluster, but got none in 'x'.",
         ),
         (
             lambda: Clusters([["a", "b"], ["a"]], 0.1),

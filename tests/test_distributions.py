@@ -106,7 +106,7 @@ def test_an_edited_sampler_is_noticed() -> None:
         (lambda: cb.Empirical([1, np.nan]), "Empirical: values"),
         (lambda: cb.Empirical(["a"]), "Empirical: values"),
         (lambda: cb.Sampled(0.4, cubes), "that of the sampler, about 0.25"),
-        (lambda: cb.Sampled(0.4, lambda rng, _: rng.random(3)), "as many as it is asked for"),
+        (lambda: cb.Sampled(0.4, lambda rng, _: rng.random(3)), "of the requested length"),
         (lambda: cb.Sampled(0.4, 3), "Sampled: sampler"),  # type: ignore[arg-type]
         (lambda: cb.Instance([[0.5, cb.Beta(1, 1)]]), "either all numbers or all distributions"),
         (lambda: Distribution.from_dict({"kind": "gamma"}), "kind must be one of"),

@@ -131,7 +131,7 @@ def test_notebook_view() -> None:
     ("call", "sentence"),
     [
         (lambda: Instance([]), "Instance: means must be at least one mean, but got []."),
-        (lambda: Instance([[0.1], []]), "must be at least one mean in every group"),
+        (lambda: Instance([[0.1], []]), "must be at least one mean per group"),
         (lambda: Instance({}), "Instance: means must be at least one mean"),
         (lambda: Instance(0.5), "must be a list of means, a list of groups, or a mapping, but got 0.5."),
         (lambda: Instance("0.1,0.2"), "must be a list of means, a list of groups, or a mapping"),
@@ -154,7 +154,7 @@ def test_notebook_view() -> None:
         ),
         (lambda: Instance([0.1], family="beta"), "Unknown family 'beta'. Available: bernoulli"),
         (lambda: Instance([[0.1], 0.2]), "must be either flat or grouped throughout, but got 0.2."),
-        (lambda: Instance([{"a": 0.1}, [0.2]]), "must be labelled in every group or in none"),
+        (lambda: Instance([{"a": 0.1}, [0.2]]), "must be labelled in all groups or in none"),
         (
             lambda: Instance([{"a": 0.1}, {"a": 0.2}]),
             "must be different labels, but got 'a' twice",

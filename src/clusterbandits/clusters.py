@@ -102,7 +102,7 @@ class Clusters:
         return self.partition.groups[name]
 
     def with_arm(self, arm: Label, cluster: Label) -> Clusters:
-        """Return these clusters with one more arm, as the last one of an existing cluster.
+        """Return these clusters with another arm at the end of an existing cluster.
 
         Examples
         --------
@@ -159,7 +159,7 @@ class Clusters:
         plain = isinstance(means, np.ndarray) and means.ndim == 1 and means.dtype == np.float64
         flat = np.asarray(means) if plain else self._gathered(means)
         if flat.size != len(self.arms):
-            raise invalid("means", "Clusters.fits", f"{len(self.arms)} means, one for every arm", means)
+            raise invalid("means", "Clusters.fits", f"{len(self.arms)} means, one per arm", means)
         if not np.all(np.abs(flat) <= LARGEST_MEAN):
             raise invalid("means", "Clusters.fits", f"finite numbers of at most {LARGEST_MEAN:g}", means)
         return flat

@@ -1,6 +1,6 @@
 """Reward distributions of environments outside the families: a mean and a sampler.
 
-Policies see only the rewards, and model them by the family that they were given.
+Policies see only the rewards and model them with their reward family.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Sampler = Callable[[np.random.Generator, int], Any]
 
 _LARGEST = 1e100
 _MOST_VALUES = 10**6
-#: The number of draws that check a declared mean, and the largest difference in standard errors.
+#: The number of draws that check a declared mean, and the largest allowed difference in standard errors.
 _TRIAL, _MOST_ERRORS = 20_000, 8.0
 
 
@@ -300,7 +300,7 @@ class Sampled(Distribution):
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Draw ``count`` rewards."""
-        allowed = "a function that returns an array of finite numbers, as many as it is asked for"
+        allowed = "a function that returns an array of finite numbers of the requested length"
         try:
             rewards = np.asarray(self.sampler(rng, count), dtype=np.float64)
         except (TypeError, ValueError) as error:

@@ -1,10 +1,10 @@
-"""The exceptions people may want to catch."""
+"""The exceptions of the package."""
 
 from typing import Any
 
 from clusterbandits.wording import escaped, without_middle
 
-#: Letters of the longest message.
+#: Characters of the longest message.
 LONGEST_MESSAGE = 480
 
 
@@ -21,8 +21,8 @@ class ClusterBanditsError(Exception):
 class InvalidInputError(ClusterBanditsError, ValueError):
     """A value that a parameter does not allow; the message names both, and what is allowed.
 
-    Other layers can name the parameter in their own words: ``error.naming("--widths")`` is the same sentence
-    about an option of the command line.
+    ``error.naming("--widths")`` returns the message with another name of the parameter, such as that of a
+    command-line option.
 
     Attributes
     ----------

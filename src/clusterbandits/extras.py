@@ -1,4 +1,4 @@
-"""Optional packages: the extra of pip that installs each, and one sentence where one is missing."""
+"""Optional packages: the pip extra that installs each, and the error if one is missing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MissingExtraError(ClusterBanditsError, ImportError):
 
 
 def missing_extra(error: ImportError) -> MissingExtraError | None:
-    """Return what a failed import means to a user, or None where no extra would help.
+    """Return the error for a failed import, or None if no extra would help.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def missing_extra(error: ImportError) -> MissingExtraError | None:
 
 @contextlib.contextmanager
 def extras_explained() -> Iterator[None]:
-    """Name the extra where an import inside the block fails for lack of it."""
+    """Raise an error that names the missing extra if an import inside the block fails."""
     try:
         yield
     except ModuleNotFoundError as error:

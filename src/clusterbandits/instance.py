@@ -58,7 +58,7 @@ class Instance:
     Clusters([3, 3], widths=[0.03, 0.04])
     >>> from clusterbandits import Beta, Empirical
     >>> Instance([[Beta(2, 8), Beta(3, 7)], [Empirical([0, 0, 0, 1])]])
-    <Instance: 3 arms in 2 groups, means 0.2 to 0.3, own rewards, judged as bernoulli>
+    <Instance: 3 arms in 2 groups, means 0.2 to 0.3, own distributions, family bernoulli>
     """
 
     def __init__(
@@ -157,7 +157,9 @@ class Instance:
         if len(self.arms) > _SHOWN_ARMS or self.rewards is not None:
             extent = f"means {self.means.min():g} to {self.best_mean:g}"
             groups = len(self.partition.clusters)
-            law = self.family.spec if self.rewards is None else f"own rewards, judged as {self.family.spec}"
+            law = (
+                self.family.spec if self.rewards is None else f"own distributions, family {self.family.spec}"
+            )
             return f"<Instance: {len(self.arms)} arms in {groups} groups, {extent}, {law}>"
         if not self.partition.contiguous:
             labels = self.partition.cluster_names
@@ -206,7 +208,7 @@ def _read(means: object, labels: object, arms: object) -> tuple[Partition, list[
     if any(is_list(part) or as_mapping(part) is not None for part in parts):
         for parameter, given in (("labels", labels), ("arms", arms)):
             if given is not None:
-                raise invalid(parameter, "Instance", "left out where means are grouped", given)
+                raise invalid(parameter, "Instance", "left out if means are grouped", given)
         return _read_grouped(parts, None if named is None else list(named))
     if named is not None and arms is None:
         arms = list(named)
@@ -231,9 +233,9 @@ def _read_grouped(parts: list[object], names: list[object] | None) -> tuple[Part
     labelled = [as_mapping(part) for part in parts]
     values = [list(_values(part)) for part in parts]
     if not all(values):
-        raise invalid("means", "Instance", "at least one mean in every group", parts)
+        raise invalid("means", "Instance", "at least one mean per group", parts)
     if len({part is None for part in labelled}) > 1:
-        raise invalid("means", "Instance", "labelled in every group or in none", parts)
+        raise invalid("means", "Instance", "labelled in all groups or in none", parts)
     arms = [len(part) if label is None else list(label) for part, label in zip(values, labelled, strict=True)]
     groups = arms if names is None else dict(zip(names, arms, strict=True))
     return Partition.of_groups(groups, "Instance"), [mean for part in values for mean in part]
@@ -291,7 +293,7 @@ def _check_names(true: Partition, declared: Partition, owner: str) -> None:
     shared = set(true.clusters) & set(declared.clusters)
     for arm, one, other in zip(declared.arms, true.cluster_names, declared.cluster_names, strict=True):
         if one != other and {one, other} & shared:
-            given = Described(f"arm {arm!r} in {other!r}, which the instance has in {one!r},")
+            given = Described(f"arm {arm!r} in {other!r}, but {one!r} in the instance")
             raise invalid(
-                "clusters", owner, "grouped like the instance where clusters have the same name", given
+                "clusters", owner, "grouped like the instance if clusters have the same names", given
             )

@@ -50,7 +50,7 @@ def load(text: str, parameter: str, owner: str) -> object:
             found = getattr(found, part)
     except Exception as error:
         allowed = (
-            f"importable from the current folder, as 'my_module:Greedy' is with my_module.py; {text!r} is not"
+            f"importable, as 'my_module:Greedy' is from my_module.py in the current folder; {text!r} is not"
         )
         raise invalid(parameter, owner, allowed, Described(f"{type(error).__name__}: {error}")) from None
     return found

@@ -106,9 +106,7 @@ class Partition:
     def _of_members(cls, names: tuple[Label, ...], members: list[list[Label]], owner: str) -> Partition:
         for name, part in zip(names, members, strict=True):
             if not part:
-                raise invalid(
-                    "arms", owner, "at least one arm in every cluster", Described(f"none in {name!r}")
-                )
+                raise invalid("arms", owner, "at least one arm per cluster", Described(f"none in {name!r}"))
         arms = _distinct("arms", list(chain.from_iterable(members)), owner)
         membership = tuple(i for i, part in enumerate(members) for _ in part)
         return cls(names, arms, membership)

@@ -1,7 +1,7 @@
 """Small tables: the same rows as text of at most 80 columns, as HTML for notebooks, and as Markdown.
 
-Names are whatever users chose: ``plain`` makes them safe for a terminal, ``html_text`` and ``markdown_text``
-for a page.
+Users choose names freely: ``plain`` makes them safe for a terminal, ``html_text`` and ``markdown_text`` for a
+page.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from clusterbandits.wording import shortened
 
 WIDTH = 80
 _SHORTEST = 6
-#: Lines of a cell that is wrapped.
+#: The largest number of lines of a wrapped cell.
 _MOST_LINES = 12
-#: Rows of a table in a notebook at most, those beyond which it is closed, and those that stay open then.
+#: In notebooks: the largest number of rows, the number above which a table is collapsed, and the number of
+#: rows that a collapsed table shows.
 _HTML_ROWS, _OPEN_ROWS, _FIRST_ROWS = 200, 24, 10
-#: Letters of a text in a notebook beyond which it is closed.
+#: In notebooks: the number of characters above which a text is collapsed.
 _OPEN_LETTERS = 60
 _CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:0.2em 0.6em"
 _NOTE = "max-width:60em;margin:0.4em 0.6em"
 #: Notebooks would otherwise typeset dollars in names as formulas.
 _NO_FORMULAS = 'class="tex2jax_ignore mathjax_ignore"'
-#: What begins or ends markup inside a line. Underscores inside words and brackets without a target do not.
+#: Inline markup. Underscores inside words and brackets without a target are not markup.
 _INLINE = re.compile(r"[\\`*~|]|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])")
-#: Some readers know no backslash before these.
+#: Some Markdown readers do not allow a backslash before these.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "@": "&#64;"}
-#: What turns an address into a link where it is not marked up.
+#: The parts of a plain address that make readers show it as a link.
 _ADDRESS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
 #: A heading, an item of a list, or a rule at the beginning of a line.
 _BLOCK = re.compile(r"^(\d*)([-+=#.)])(?=[\s\-+=#]|$)")
@@ -41,17 +42,17 @@ _BLOCK = re.compile(r"^(\d*)([-+=#.)])(?=[\s\-+=#]|$)")
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a heading, with remarks below."""
+    """Rows with a title above and notes below."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     title: str = ""
     notes: tuple[str, ...] = ()
-    #: Whether words that do not fit continue on the next line, instead of being cut.
+    #: Whether text that does not fit continues on the next line instead of being cut.
     wrap: bool = False
 
     def text(self) -> str:
-        """Return the table in plain characters; numbers to the right, words to the left."""
+        """Return the table as text; numbers are aligned to the right, words to the left."""
         right = self._numeric()
         grid = [tuple(map(cell, row)) for row in (self.columns, *self.rows)]
         sizes, gap = _fit([max(map(cell_len, column)) for column in zip(*grid, strict=True)], right)
@@ -66,7 +67,7 @@ class Table:
         return "\n".join([*title, *lines, *([""] if notes else []), *notes])
 
     def _spread(self, grid: list[tuple[str, ...]], sizes: list[int]) -> list[tuple[str, ...]]:
-        """Return the lines of rows, several for a row with words that are too long."""
+        """Return the lines of all rows; a row with wrapped cells has several."""
         if not self.wrap:
             return grid
         parts = [[_wrapped(text, size) for text, size in zip(row, sizes, strict=True)] for row in grid]
@@ -79,7 +80,7 @@ class Table:
     def html(self) -> str:
         """Return the table as an HTML fragment, in the colours of the page around it.
 
-        A long table shows its first rows; a click opens all of them. So does one on a long text.
+        Of long tables and long texts, only the beginning is shown until the user clicks them.
         """
         rows, more = self.rows[:_HTML_ROWS], len(self.rows) - _HTML_ROWS
         caption = self.title
@@ -120,7 +121,7 @@ class Table:
 
 
 def _fit(sizes: list[int], numeric: list[bool]) -> tuple[list[int], int]:
-    """Return the columns' sizes and the gap between them: closer, then shorter words, until they fit."""
+    """Return the sizes of columns and the gap between them: first the gap shrinks, then the longest words."""
     gap = 2 if sum(sizes) + 2 * (len(sizes) - 1) <= WIDTH else 1
     words = [i for i, number in enumerate(numeric) if not number]
     while words and sum(sizes) + gap * (len(sizes) - 1) > WIDTH:
@@ -132,7 +133,7 @@ def _fit(sizes: list[int], numeric: list[bool]) -> tuple[list[int], int]:
 
 
 def _wrapped(text: str, size: int) -> list[str]:
-    """Return the lines of a cell; a text of very many lines is cut."""
+    """Return the lines of a cell; too many lines are cut."""
     if cell_len(text) <= size:
         return [text]
     plain_letters = cell_len(text) == len(text)
@@ -147,7 +148,7 @@ def _place(text: str, size: int, right: bool) -> str:
 
 
 def cell(value: object) -> str:
-    """Return a value as a cell shows it: four significant digits, ∞, nothing for None.
+    """Return a value as text for a cell: four significant digits, ∞, and nothing for None.
 
     Examples
     --------
@@ -164,9 +165,9 @@ def cell(value: object) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return text on one line, with a space for every character that a terminal obeys instead of showing it.
+    r"""Return text on one line, with spaces instead of characters that control a terminal.
 
-    These are control characters, line ends, and the marks that turn the direction of writing.
+    These are control characters, line ends, and marks that change the direction of writing.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def html_text(text: str) -> str:
 
 
 def _html_cell(value: object) -> str:
-    """Return a value as a cell of HTML; the end of a long text opens at a click."""
+    """Return a value as a cell of HTML; a long text is collapsed."""
     text = cell(value)
     if len(text) <= _OPEN_LETTERS:
         return html_text(text)
@@ -209,7 +210,7 @@ def html_paragraph(text: str) -> str:
 
 
 class Markdown(str):
-    """Text that is Markdown already."""
+    """Text that is already Markdown."""
 
     __slots__ = ()
 

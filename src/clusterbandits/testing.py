@@ -1,4 +1,4 @@
-"""Tests for your own policies: ``check_policy`` searches for violations of what a policy declares.
+"""Tests for your own policies: ``check_policy`` searches for violations of their declared properties.
 
 It needs the extra ``testing`` (Hypothesis): ``pip install 'clusterbandits[testing]'``.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MOST_ARMS, _MOST_ROUNDS = 40, 400
-#: Scores may differ by this much, relative to their size, and count as equal.
+#: Scores whose relative difference is at most this are equal.
 _ROUNDING = 1e-9
 
 

@@ -1,4 +1,4 @@
-"""Checks of what users pass: modules behind them need no checks of their own."""
+"""Checks of arguments from users, so that internal modules need no checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALLOWED = 260
 
 
 def invalid(parameter: str, owner: str, allowed: str, given: object, hint: str = "") -> InvalidInputError:
-    """Return the error for one refused value: what must hold, what was given and, as a hint, how to fix it.
+    """Return the error for a refused value: what is allowed, what was given and, as a hint, how to fix it.
 
     Examples
     --------
@@ -78,31 +78,31 @@ def shown(value: object) -> str:
 
 
 def one_of(values: Iterable[object]) -> str:
-    """Return what a value must be one of."""
+    """Return the allowed values as text for ``invalid``."""
     return f"one of {listed(map(repr, values))}"
 
 
 class Described(str):
-    """What was given, in words instead of as a value: ``Described("3 widths for 2 clusters")``."""
+    """A description of a value, for errors that do not show it: ``Described("3 widths for 2 clusters")``."""
 
     __slots__ = ()
 
 
 def is_number(value: object) -> TypeGuard[Real]:
-    """Tell numbers from text, booleans and everything else that Python would let through."""
+    """Return whether a value is a real number; booleans are not."""
     if type(value) in {int, float}:
-        return True  # Most are, and asking the abstract class takes a microsecond.
+        return True  # The usual case; checking the abstract class takes a microsecond.
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_list(value: object) -> TypeGuard[Iterable[object]]:
-    """Tell lists, arrays and the like from single values, text and mappings."""
+    """Return whether a value is a list, an array or similar, and not a single value, text or a mapping."""
     single = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) == 0
     return isinstance(value, Iterable) and not single
 
 
 def as_mapping(value: object) -> dict[Any, Any] | None:
-    """Return a mapping, or a pandas Series with labels of its own, as a dict; None for anything else."""
+    """Return a mapping, or a pandas Series with its own labels, as a dict; None for anything else."""
     if isinstance(value, Mapping):
         return dict(value)
     keys, items = getattr(value, "keys", None), getattr(value, "items", None)
@@ -113,7 +113,7 @@ def as_mapping(value: object) -> dict[Any, Any] | None:
 
 
 def as_float(value: object) -> float:
-    """Return a number as a float, NaN where it is no number: one test then refuses both."""
+    """Return a number as a float, and anything else as NaN, so that one test refuses both."""
     try:
         return float(value) if is_number(value) else math.nan
     except OverflowError:
@@ -121,7 +121,7 @@ def as_float(value: object) -> float:
 
 
 def check_keys(keys: list[str], owner: str, data: object) -> None:
-    """Refuse anything but a mapping that has these keys and no others."""
+    """Refuse anything but a mapping with exactly these keys."""
     if not isinstance(data, Mapping) or set(data) != set(keys):
         given = list(data) if isinstance(data, Mapping) else data
         raise invalid("data", owner, f"a mapping with exactly the keys {listed(keys)}", given)
@@ -150,7 +150,7 @@ def whole(parameter: str, owner: str, value: object, least: int, most: int = MOS
 
 
 def check_numbers(owner: str, policies: int, runs: int, checkpoints: int, arms: int) -> None:
-    """Refuse a result of more numbers than fit into memory, before anything is made."""
+    """Refuse a result that would not fit into memory, before it is allocated."""
     if policies * runs * checkpoints * arms > MOST_NUMBERS:
         allowed = f"small enough that policies × runs × checkpoints × arms is at most {MOST_NUMBERS:,}"
         given = Described(f"{policies:,} × {runs:,} × {checkpoints:,} × {arms:,}")
@@ -158,14 +158,14 @@ def check_numbers(owner: str, policies: int, runs: int, checkpoints: int, arms: 
 
 
 def truth(parameter: str, owner: str, value: object) -> bool:
-    """Return True or False, and nothing that Python merely takes for one of them."""
+    """Return a boolean; refuse other values that Python would treat as one."""
     if not isinstance(value, bool | np.bool_):
         raise invalid(parameter, owner, "True or False", value)
     return bool(value)
 
 
 def random_generator(seed: object, owner: str) -> np.random.Generator:
-    """Return the generator a seed stands for; a generator is returned as it is."""
+    """Return the random generator of a seed; a generator is returned unchanged."""
     if isinstance(seed, np.random.Generator):
         return seed
     if isinstance(seed, np.random.SeedSequence):
@@ -174,7 +174,7 @@ def random_generator(seed: object, owner: str) -> np.random.Generator:
 
 
 def choice(parameter: str, owner: str, value: object, allowed: Iterable[str]) -> str:
-    """Return a name that is one of those allowed."""
+    """Return a name if it is allowed; refuse all others."""
     names = list(allowed)
     if not isinstance(value, str) or value not in names:
         hint = did_you_mean(value, names)
@@ -183,7 +183,7 @@ def choice(parameter: str, owner: str, value: object, allowed: Iterable[str]) ->
 
 
 def known_name(kind: str, owner: str, value: object, names: Iterable[str], parameter: str = "") -> str:
-    """Return a name that exists; of any other, suggest the most similar one."""
+    """Return a name if it exists; for any other, suggest the most similar one."""
     known = list(names)
     if not isinstance(value, str) or value not in known:
         raise unknown(kind, value, known, parameter=parameter, owner=owner)

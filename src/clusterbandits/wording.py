@@ -32,7 +32,7 @@ def escaped(text: str) -> str:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    r"""Tell text that can be written in UTF-8 from everything else, lone surrogates included.
+    r"""Return whether a value is text that can be encoded as UTF-8, without lone surrogates.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most ``most`` letters; a longer one is cut and ends with "…".
+    """Return a text of at most ``most`` characters; a longer one is cut and ends with "…".
 
     Examples
     --------
@@ -60,7 +60,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def without_middle(text: str, most: int) -> str:
-    """Return a text of at most ``most`` letters; a longer one loses its middle.
+    """Return a text of at most ``most`` characters; the middle of a longer one is omitted.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def without_middle(text: str, most: int) -> str:
 
 
 def listed(names: Iterable[object], most: int = _LONGEST_LIST) -> str:
-    """Return names separated by commas: as many as fit into so many letters, and the number of the others.
+    """Return names separated by commas: as many as fit, and the number of the others.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def listed(names: Iterable[object], most: int = _LONGEST_LIST) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the unit that people would use.
+    """Return a time in seconds, minutes or hours, whichever suits.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def duration(seconds: float) -> str:
 
 
 def did_you_mean(given: object, names: Iterable[object]) -> str:
-    """Return a question that suggests the name most similar to the one given; "" if none is similar.
+    """Return a question that suggests the most similar name; "" if none is similar.
 
     Examples
     --------

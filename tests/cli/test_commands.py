@@ -154,7 +154,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["bound", "0.1; 0.3", "--widths", "nan"], "must be numbers from 0 to infinity, but got nan."),
         (
             ["bound", "0.1; 0.3", "--widths", "wide"],
-            "--widths must be numbers with commas",
+            "--widths must be numbers separated by commas",
         ),
         (["bound", "0.1; 0.3", "--widths", "1,2,3"], "one for each of the 2 clusters, but got 3 widths."),
         (
@@ -210,7 +210,7 @@ def test_bad_input_ends_with_one_sentence(
             "[clusters.a]\nmeans = [0.1]\nwidht = 1",
             "Unknown key 'widht' in 'clusters.a' of ads.toml. Did you mean 'width'?",
         ),
-        ("[clusters.a]\nmeans = []", "must be at least one mean in every group"),
+        ("[clusters.a]\nmeans = []", "must be at least one mean per group"),
         ("[clusters.a]\nmeans = 0.1", "ads.toml: clusters.a.means must be a list or a table"),
         ("[clusters.a]\nmeans = ['x']", "must be finite numbers, but got 'x'."),
         (
@@ -225,7 +225,7 @@ def test_bad_input_ends_with_one_sentence(
         ),
         (
             "[clusters.a]\nmeans.x = 0.1\n[clusters.b]\nmeans = [0.2]",
-            "must be labelled in every group or in none",
+            "must be labelled in all groups or in none",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_json_holds_the_result_and_the_bound(capsys: pytest.CaptureFixture[str])
 def test_a_misleading_width_leaves_the_classical_bound_alone(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["0.4,0.2" if part == "0.4,0.7" else part for part in SMALL]
     _, out, _ = call(capsys, *arguments)
-    assert "classical 5.741; no other holds" in " ".join(out.split())
+    assert "classical 5.741; no other applies" in " ".join(out.split())
 
 
 def test_store_and_plot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_policies_need_what_they_use() -> None:
     bare = without("group")
     for name in ("clus-ucb", "tlp-mean", "tlp-max", "tsc", "ucbc", "hier-ts"):
         refused(bare, "groups must be", "a column 'group'", name, policies=name)
-    refused(log_of(), "widths must be", "from elsewhere than this log", policies=["kl-ucb", "clus-ucb"])
+    refused(log_of(), "widths must be", "from other data than this log", policies=["kl-ucb", "clus-ucb"])
     refused(bare, "widths must be", "a column 'group' in the log", widths=0.1)
     refused(log_of(), "widths must be", widths=[0.1, 0.2, 0.3])
     refused(log_of(), "widths must be", widths={"red": 0.1})

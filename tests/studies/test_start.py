@@ -64,7 +64,7 @@ def test_a_study_is_what_simulate_returns_and_says_so(file: Path, tmp_path: Path
     rows = report.frame()
     assert rows["start_trials"].tolist() == [90, 90, 90, 0, 0, 0]
     assert rows["regret"].tolist()[:2] == [expected.mean(label)[-1] for label in expected.labels]
-    assert "Runs that begin after a history: those on ads (90 trials)." in " ".join(str(report).split())
+    assert "start from a history: ads (90 trials)." in " ".join(str(report).split())
     page = report.page.read_text()
     assert "4 runs of 300 rounds. Every run begins after a history of 90 trials." in page
     assert page.count("after a history of") == 1
@@ -123,7 +123,7 @@ class EveryReward(cb.PythonPolicy):
                 STUDY[STUDY.index("means.red") : STUDY.index("start")],
                 "random = { groups = 2, arms = 2, span = 0.1 }\n",
             ),
-            r"key 'instances\[0\].start': .* must be left out where instances are drawn",
+            r"key 'instances\[0\].start': .* must be left out for drawn instances",
         ),
     ],
 )

@@ -57,9 +57,9 @@ TOP: list[tuple[str, str, str]] = [
     ("checkpoints", "'all'", "a whole number of at least 1"),
     ("checkpoints", "[200_000]", "rounds from 1 to the horizon 100000"),
     ("checkpoints", "[]", "rounds from 1 to the horizon 100000"),
-    ("title", "3", "text of at least one letter"),
-    ("title", "' '", "text of at least one letter"),
-    ("note", "[]", "text of at least one letter"),
+    ("title", "3", "text on one line"),
+    ("title", "' '", "text on one line"),
+    ("note", "[]", "text on one line"),
     ("note", r'"a\nb"', "on one line"),
     ("widths", "3", r"a list of at least one table, as in \[\[widths\]\] factor = 1.0"),
     ("widths", "[]", "a list of at least one table"),
@@ -86,7 +86,7 @@ WIDTHS: list[tuple[str, str, str]] = [
     ("[{ factor = 'a' }]", "widths[0].factor", "a number from 0 to inf"),
     ("[{ factor = nan }]", "widths[0].factor", "a number from 0 to inf"),
     ("[{ fixed = true }]", "widths[0].fixed", "a number from 0 to inf"),
-    ("[{ factor = 1, name = 3 }]", "widths[0].name", "text of at least one letter"),
+    ("[{ factor = 1, name = 3 }]", "widths[0].name", "text on one line"),
     (
         "[{ factor = 1 }, { factor = 1.0 }]",
         "widths[1]",
@@ -137,8 +137,8 @@ PLAYERS: list[tuple[str, str, str]] = [
     ),
     ("[{ policy = 'clus-ucb', a = -1 }]", "policies[0].a", "a number from 0 to 1e+06"),
     ("[{ policy = 'clus-ucb', refresh = 1.5 }]", "policies[0].refresh", "a whole number of at least 1"),
-    ("[{ policy = 'clus-ucb', label = '' }]", "policies[0].label", "text of at least one letter"),
-    ("[{ policy = 'clus-ucb', label = 3 }]", "policies[0].label", "text of at least one letter"),
+    ("[{ policy = 'clus-ucb', label = '' }]", "policies[0].label", "text on one line"),
+    ("[{ policy = 'clus-ucb', label = 3 }]", "policies[0].label", "text on one line"),
     ("['kl-ucb', 'kl-ucb']", "policies[1]", "different one for every policy, but got 'kl-ucb' twice"),
     ("['kl-ucb', { policy = 'moss', label = 'kl-ucb' }]", "policies[1].label", "got 'kl-ucb' twice"),
     (
@@ -181,11 +181,11 @@ PROBLEMS: list[tuple[str, int, str, str]] = [
     ("[[instances]]\nmeans = 'a'\n", 3, "instances[0].means", "lists of means, one for each group"),
     ("[[instances]]\nmeans = [[0.5, 1.5]]\n", 3, "instances[0].means", "from 0 to 1 for bernoulli rewards"),
     ("[[instances]]\nmeans = [['a']]\n", 3, "instances[0].means", "finite numbers"),
-    ("[[instances]]\nmeans = [[]]\n", 3, "instances[0].means", "at least one mean in every group"),
+    ("[[instances]]\nmeans = [[]]\n", 3, "instances[0].means", "at least one mean per group"),
     ("[[instances]]\nmeans = []\n", 3, "instances[0].means", "at least one mean"),
-    ("[[instances]]\nmeans.a = {}\n", 3, "instances[0].means", "at least one mean in every group"),
+    ("[[instances]]\nmeans.a = {}\n", 3, "instances[0].means", "at least one mean per group"),
     ("[[instances]]\nmeans.a = { x = 1 }\nmeans.b = { x = 0 }\n", 3, "instances[0].means", "'x' twice"),
-    ("[[instances]]\nname = 3\nmeans = [[0.5]]\n", 3, "instances[0].name", "text of at least one letter"),
+    ("[[instances]]\nname = 3\nmeans = [[0.5]]\n", 3, "instances[0].name", "text on one line"),
     (
         f"{INSTANCE}\n[[instances]]\nname = 'instance 1'\nmeans = [[0.5]]\n",
         6,
@@ -232,8 +232,8 @@ DRAWING: list[tuple[str, int, str, str]] = [
     ("groups = [1, 2, 3]\narms = 2\nspan = 0.1\n", 4, "groups", "the smaller first"),
     ("groups = 'a'\narms = 2\nspan = 0.1\n", 4, "groups", "a whole number"),
     ("groups = 2\narms = 2.5\nspan = 0.1\n", 5, "arms", "a whole number"),
-    ("groups = 10_000\narms = 2\nspan = 0.1\n", 5, "arms", "at most 10,000 an instance"),
-    ("groups = 100\narms = 100\nspan = 0\ncount = 1_001\n", 5, "arms", "10,000,000 in all"),
+    ("groups = 10_000\narms = 2\nspan = 0.1\n", 5, "arms", "at most 10,000 per instance"),
+    ("groups = 100\narms = 100\nspan = 0\ncount = 1_001\n", 5, "arms", "10,000,000 in total"),
 ]
 
 

@@ -155,7 +155,7 @@ def test_sentences_say_what_the_numbers_say(tmp_path: Path) -> None:
     alone = report.summaries[0]
     base, other = alone.rows
     least = min(alone.rows, key=lambda row: row["regret"])
-    assert case_sentence(alone).startswith(f"{least['policy']} pays least on average: ")
+    assert case_sentence(alone).startswith(f"{least['policy']} has the lowest mean regret: ")
     share = round(100 * (1 - other["regret"] / base["regret"]))
     assert f"({share}%) less than kl-ucb" in case_sentence(alone) or least is base
     sure = -other["difference"] > 2 * other["difference_error"]
@@ -165,7 +165,7 @@ def test_sentences_say_what_the_numbers_say(tmp_path: Path) -> None:
         label: [one.rows[k]["regret"] for one in family] for k, label in enumerate(["kl-ucb", "clus-ucb"])
     }
     cheaper = min(paid, key=lambda label: float(np.mean(paid[label])))
-    assert family_sentence(family).startswith(f"{cheaper} pays least on average over all instances: ")
+    assert family_sentence(family).startswith(f"{cheaper} has the lowest mean regret over all instances: ")
     table = {row[0]: row[1:] for row in family_table("x", family).rows}
     runs = np.mean([one.finals[1] for one in family], axis=0)
     assert runs.mean() == pytest.approx(np.mean(paid["clus-ucb"]))

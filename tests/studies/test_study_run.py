@@ -272,7 +272,7 @@ def test_ctrl_c_is_one_sentence_and_keeps_what_is_done(long_study: tuple[Path, P
         out, err = process.communicate(timeout=60)
         assert time.monotonic() - asked < 10
     assert (process.returncode, out) == (130, "")
-    assert err == f"Interrupted: finished runs are kept in '{folder}'; call again to go on.\n"
+    assert err == f"Interrupted: finished runs are kept in '{folder}'; run the command again to continue.\n"
     before = played(folder)
     assert 6 <= len(before) < len(played(whole))
     assert run_study(file, folder).stored > 0

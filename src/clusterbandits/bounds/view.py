@@ -17,7 +17,7 @@ _SHOWN_NOTES = 8
 _LEGEND = (
     "A: regret if all arms of the cluster are used to show that none is best. B: if only its lowest arm is. "
     "The lower bound is the smaller one; Clus-UCB has A. "
-    "classical: the cluster holds a best arm, and its width does not help.",
+    "classical: the cluster contains a best arm, and its width does not help.",
 )
 
 
@@ -119,6 +119,6 @@ def _rounded(pulls: float) -> float:
 def violation(part: ClusterBound) -> str:
     """Return one sentence on a width below the span and its consequence."""
     risk = (
-        "dangerous, it holds a best arm" if part.branch == "classical" else "harmless, it holds no best arm"
+        "dangerous: a best arm is in it" if part.branch == "classical" else "harmless: no best arm is in it"
     )
     return f"{exceeds(part.name, part.span, part.excess, part.width)}: {risk}."

@@ -26,13 +26,13 @@ def advise(
     confidence: Annotated[float, typer.Option(help="Confidence that all safe widths hold.")] = 0.95,
     worlds: Annotated[
         int | None,
-        typer.Option(help="Plausible sets of means. Default: 32, for over 64 arms fewer down to 16."),
+        typer.Option(help="Plausible sets of means. Default: 32; fewer, down to 16, for over 64 arms."),
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Draw arms, intervals and widths: a .png, .svg or .pdf file."),
+        typer.Option(help="Plot arms, intervals and widths to a .png, .svg or .pdf file."),
     ] = None,
     study: Annotated[
         Path | None,

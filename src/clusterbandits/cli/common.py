@@ -1,4 +1,4 @@
-"""What the commands share: options, printing, interruption, and where simulations run."""
+"""Shared by the commands: options, printing, interruption, and executors."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
 def reward_family(family: str | None, low: float | None, high: float | None) -> str:
-    """Return the family of the options --family, --low and --high; Bernoulli where none is given."""
+    """Return the family of the options --family, --low and --high; Bernoulli if none is given."""
     from clusterbandits.validate import Described, invalid
 
     if low is None and high is None:
         return family or "bernoulli"
     if family is not None:
-        raise invalid("family", "the command", "left out where --low or --high is given", family)
+        raise invalid("family", "the command", "left out if --low or --high is given", family)
     if high is None:
         raise invalid(
             "high", "the command", "given with --low: the largest possible reward", Described("none")
@@ -78,7 +78,7 @@ class OutputError(OSError):
 
 @contextlib.contextmanager
 def writing() -> Iterator[None]:
-    """Tell errors of the output from all others."""
+    """Turn errors of the output into ``OutputError``, to distinguish them from all others."""
     try:
         yield
     except OSError as error:
@@ -88,7 +88,7 @@ def writing() -> Iterator[None]:
 def show(result: object, *, err: bool = False) -> None:
     """Print a result, line by line, with every unprintable character escaped.
 
-    Names come from files of others, and must not be able to send a terminal commands.
+    Names come from files and must not be able to send control sequences to a terminal.
     """
     lines = str(result).split("\n")
     with writing():
@@ -128,7 +128,7 @@ def executor_at(dask: str | None, workers: int | None = None) -> Iterator[Execut
     from clusterbandits.validate import invalid
 
     if workers is not None:
-        raise invalid("workers", "the command", "left out where a Dask cluster simulates", workers)
+        raise invalid("workers", "the command", "left out with --dask", workers)
 
     def tell() -> None:
         show(f"No worker has joined the Dask cluster at {dask} yet: waiting for the first.", err=True)

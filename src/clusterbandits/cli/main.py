@@ -26,7 +26,7 @@ from clusterbandits.errors import ClusterBanditsError
 from clusterbandits.extras import extras_explained
 from clusterbandits.wording import escaped, is_text, shortened
 
-# Typer has a copy of Click inside or uses Click itself, depending on its version: both have this base.
+# Depending on its version, Typer contains a copy of Click or imports Click: both have this base class.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 _SHOWN = 60
 
@@ -38,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-# Means may begin with a minus; a mistyped option is then one argument too many.
+# Means may begin with a minus; a mistyped option is then an unexpected argument.
 _MEANS: dict[str, Any] = {"ignore_unknown_options": True}
 app.command(cls=Command, context_settings=_MEANS)(bound)
 app.command(cls=Command, context_settings=_MEANS)(simulate)
@@ -67,7 +67,7 @@ def _options(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    del version  # shown before a command is looked for
+    del version  # shown before the command is read
     if context.invoked_subcommand is None:
         with contextlib.redirect_stdout(sys.stderr):
             if text := context.get_help():

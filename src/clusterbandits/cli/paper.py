@@ -47,7 +47,7 @@ def paper(
 
     rounds = whole("horizon", "paper", horizon, least=100)
     settings = PaperSettings(figure or (), runs, rounds, a, refresh, seed, beyond)
-    kept = f"finished runs are kept in '{out}'; call again to go on."
+    kept = f"finished runs are kept in '{out}'; run the command again to continue."
     with interruptible(kept), executor_at(dask) as executor, campaign_bar() as listener:
         found = reproduce(settings, out, listener, executor=executor)
     if json:

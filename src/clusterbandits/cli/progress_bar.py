@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, a line now and then where stderr is a file or a pipe."""
+"""Progress on stderr: a bar on a terminal, occasional lines if stderr is a file or a pipe."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from clusterbandits.simulation.campaign import Listener, Progress
     from clusterbandits.studies.log_survey import ReplayListener, ReplayProgress
 
-    #: What a listener is called with becomes what a bar shows: its description, ``completed`` and ``total``.
-    #: ``detail`` is for lines alone.
+    #: Converts the arguments of a listener to the fields of a bar: its description, ``completed`` and
+    #: ``total``. Only lines show ``detail``.
     Shown = Callable[..., dict[str, Any]]
 
-#: Seconds without a first round, after which a policy must be new to this machine.
+#: Seconds without a first round after which a policy is assumed to be compiling.
 _PATIENCE = 1.5
 _COMPILING = "compiling (up to a minute):"
 _READY = "preparing (up to a minute if nothing is compiled yet):"
@@ -41,7 +41,7 @@ _MANY = 10**7
 def _bar(
     shown: Shown, *columns: ProgressColumn, first: str, things: str, **fields: Any
 ) -> Iterator[Callable[..., None]]:
-    """Yield a listener that moves a bar on stderr, or writes lines where stderr is no terminal."""
+    """Yield a listener that updates a bar on stderr, or writes lines if stderr is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         lines = Lines(things)
@@ -143,7 +143,7 @@ def replay_bar() -> AbstractContextManager[ReplayListener]:
 
 
 def count_bar(doing: str, things: str) -> AbstractContextManager[Callable[[int, int], None]]:
-    """Return a context with a listener that shows how many things of all are done."""
+    """Return a context with a listener that shows how many items are done."""
 
     def shown(done: int, total: int) -> dict[str, Any]:
         return {"description": doing, "total": total, "completed": done}

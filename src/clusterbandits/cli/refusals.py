@@ -1,4 +1,4 @@
-"""Errors on the command line: they name options, arguments and files, never parameters of Python."""
+"""Errors on the command line: they name options, arguments and files, never Python parameters."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _given(arguments: Sequence[str], param: Any) -> str:
 
 
 def _looks_like_option(text: str, options: set[str]) -> bool:
-    """Tell options that do not exist from values; those can begin with a minus, as -0.1 does."""
+    """Return whether an argument is an unknown option, and not a value with a minus such as -0.1."""
     name = text.partition("=")[0]
     return name.startswith("-") and name.lstrip("-")[:1].isalpha() and name not in options | {"-h"}
 

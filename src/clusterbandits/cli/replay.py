@@ -31,7 +31,7 @@ def replay(
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy, as clus-ucb:a=5,refresh=50; can be repeated. Default: auto."),
+        typer.Option(help="A policy, such as clus-ucb:a=5,refresh=50; can be repeated. Default: auto."),
     ] = None,
     widths: Annotated[
         str | None,
@@ -93,7 +93,7 @@ def _widths(text: str) -> object:
             values.append(float(number))
         except ValueError:
             given = Described(f"'{part.strip()}' in '{text.strip()}'")
-            raise invalid("widths", "replay", "numbers with commas between them", given) from None
+            raise invalid("widths", "replay", "numbers separated by commas", given) from None
         if equals:
             named[name.strip()] = values[-1]
     if named and len(named) < len(values):

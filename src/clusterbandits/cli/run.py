@@ -29,7 +29,7 @@ def run(
 
     chosen = read_study(study)
     folder = Path(chosen.name) if out is None else out
-    kept = f"finished runs are kept in '{folder}'; call again to go on."
+    kept = f"finished runs are kept in '{folder}'; run the command again to continue."
     with interruptible(kept), executor_at(dask, workers) as executor, campaign_bar() as listener:
         report = run_study(chosen, folder, workers=workers, executor=executor, listener=listener)
     show(to_json(report.to_dict(), indent=2) if json else report)

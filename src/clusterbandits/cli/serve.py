@@ -23,7 +23,7 @@ DatabaseUrl = Annotated[
         metavar="URL", help="Database instead of --data: postgresql://user@host/name or sqlite:///file."
     ),
 ]
-#: For commands behind ``serve``, whose own --data may also stand in front of them.
+#: For subcommands of ``serve``: --data may stand before or after the subcommand.
 OwnData = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Folder of the SQLite database.")]
 _FOLDER = Path("clusterbandits-data")
 
@@ -74,7 +74,7 @@ def serve(
     elif insecure:
         show("Without keys: every program on this machine can use the service.")
     else:
-        show("Keys are asked for; 'clusterbandits keys add' makes one.")
+        show("API keys are required; 'clusterbandits keys add' creates one.")
     sys.stdout.flush()
     run(settings)
 
@@ -92,7 +92,7 @@ def check(
 
 @serve_app.command(cls=Command)
 def upgrade(context: typer.Context, data: OwnData = None, database: DatabaseUrl = None) -> None:
-    """Bring the schema of the database to the version of this release."""
+    """Upgrade the schema of the database to this release."""
     require_extra("serve")
     from clusterbandits.service.database import newest_version
 
@@ -234,7 +234,7 @@ def _opened(data: Path, database: str | None) -> Database:
 
 
 def _existing(data: Path, database: str | None) -> Database:
-    """Return a database that was made before: a mistyped folder must not pass for an empty database."""
+    """Return an existing database, so that a mistyped folder does not pass for an empty one."""
     from clusterbandits.errors import ClusterBanditsError
     from clusterbandits.service.database import Database
     from clusterbandits.service.settings import database_of
@@ -247,7 +247,7 @@ def _existing(data: Path, database: str | None) -> Database:
 
 
 def _database(context: typer.Context, data: Path | None, database: str | None) -> Database:
-    """Return the database of a command's options, or of those of ``serve`` in front of it."""
+    """Return the database that the options of the subcommand name or, without any, those of ``serve``."""
     before: tuple[Path, str | None] = context.obj
     if data is None and database is None:
         data, database = before

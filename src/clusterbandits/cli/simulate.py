@@ -41,8 +41,8 @@ def simulate(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy, as clus-ucb:a=5,refresh=50; can be repeated. Default: kl-ucb, clus-ucb and, up "
-            "to 1e7 rounds, auto."
+            help="A policy, such as clus-ucb:a=5,refresh=50; can be repeated. Default: kl-ucb, clus-ucb and, "
+            "up to 1e7 rounds, auto."
         ),
     ] = None,
     horizon: Annotated[float, typer.Option(help="Rounds per run.")] = 1e5,
@@ -57,7 +57,7 @@ def simulate(
         typer.Option(help="Folder for finished runs; those in it are reused."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw regret with bands and bounds: a .png, .svg or .pdf file.")
+        Path | None, typer.Option(help="Plot regret with bands and bounds to a .png, .svg or .pdf file.")
     ] = None,
     start: Start = None,
     dask: Dask = None,
@@ -118,7 +118,7 @@ def simulate(
     if plot is not None:
         from clusterbandits.report.regret_panel import save_regret_plot
 
-        # Bounds are slopes over rounds that are counted from nothing.
+        # The slopes of bounds are for runs without a history.
         save_regret_plot(result, plot, bound if known is None else None)
     if interrupted is not None:
         show(f"Interrupted: these are the {len(result.runs)} runs that every policy finished.", err=True)
@@ -126,17 +126,17 @@ def simulate(
 
 
 def _usual(horizon: float) -> list[str]:
-    """Return the policies to simulate where none is named."""
+    """Return the policies to simulate if none is named."""
     return ["auto", "kl-ucb", "clus-ucb"] if horizon <= _LONGEST_AUTO else ["kl-ucb", "clus-ucb"]
 
 
 def _bounds(bound: "RegretBound", *, warm: bool) -> str:
-    """Return one sentence on the bounds; where a width misleads, on the classical one alone."""
+    """Return one sentence on the bounds; if a best arm's width is too small, on the classical one only."""
     from clusterbandits.tables import cell
 
     which = "Bounds per log n, for runs without a history" if warm else "Bounds per log n"
     if bound.misled:
         rate = cell(bound.classical)
-        return f"{which}: classical {rate}; no other holds, as a best arm's width is too small."
+        return f"{which}: classical {rate}; no other applies: the width of a best arm's cluster is too small."
     rates = {"lower": bound.lower, "Clus-UCB (Theorem 2)": bound.clus_ucb, "classical": bound.classical}
     return f"{which}: {', '.join(f'{name} {cell(rate)}' for name, rate in rates.items())}."

@@ -1,4 +1,4 @@
-"""Options that say how a table is read: which column holds what, and how numbers are written."""
+"""Options for reading tables: the columns to use, and the format of numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HELP = {
     "encoding": "Encoding of a text file. Default: UTF-8, UTF-16 or Windows-1252, whichever fits.",
 }
 _SETTINGS = ("decimal", "thousands", "sheet", "encoding")
-_PANEL = "How tables are read"
+_PANEL = "Reading tables"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Reading:
         return self._table(path, _LOG)
 
     def start(self, path: str | None) -> TableFile | None:
-        """Return the history beside another table; columns that it does not have are those of the other."""
+        """Return a history that accompanies a log; the options may name columns that only the log has."""
         return None if path is None else self._table(path, _HISTORY, lenient=True)
 
     def _table(self, path: str, roles: tuple[str, ...], *, lenient: bool = False) -> TableFile:

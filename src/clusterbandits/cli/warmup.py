@@ -65,7 +65,7 @@ def warmup(
 
 
 def _writable_folder(found: "Cache") -> "Path":
-    """Return the folder for compiled code, or refuse one that would be gone when this process ends."""
+    """Return the folder for compiled code, or refuse one that is removed when this process ends."""
     from clusterbandits.errors import UnwritableFileError
     from clusterbandits.kernel_cache import unwritable
 

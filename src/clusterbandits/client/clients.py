@@ -1,4 +1,4 @@
-"""The two clients, which send and wait; ``exchange`` decides what and when, in the same way for both."""
+"""The synchronous and the asynchronous client; ``exchange`` contains what they share."""
 
 from __future__ import annotations
 

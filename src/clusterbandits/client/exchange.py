@@ -161,7 +161,7 @@ class Link:
     def unreadable(self, status: int) -> ServiceError:
         """Return the error for an answer that cannot come from this service."""
         return ServiceError(
-            f"{self.url} must be a clusterbandits service. Its answer has another format.", status
+            f"The answer of {self.url} is not from a clusterbandits service. Check the address.", status
         )
 
     def _sentence(self, answer: Answer) -> str:
@@ -206,7 +206,7 @@ def _written(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(
-            f"A request must have text, finite numbers, lists and mappings alone: {error}."
+            f"A request may contain only text, finite numbers, lists and mappings: {error}."
         ) from None
 
 

@@ -74,7 +74,7 @@ def create_experiment(  # noqa: PLR0913
         family = history.family.spec if family is None else family
         past = {str(arm): {"pulls": pulls, "total": total} for arm, pulls, total in history.observed()}
     if groups is None:
-        raise invalid("groups", "create_experiment", "given where there is no history", None)
+        raise invalid("groups", "create_experiment", "given if there is no history", None)
     body = {
         "name": name,
         "groups": {group: list(arms) for group, arms in groups.items()},

@@ -23,7 +23,7 @@ INTERVAL = "95 % confidence interval"
 
 
 def rate_picture(settings: Sequence[Setting], results: Sequence[Result]) -> Picture:
-    """Return the regret per log n of three policies, divided by each policy's bound where it applies."""
+    """Return the regret per log n of three policies, divided by each policy's bound if it applies."""
     rates = [growth_rates(result) for result in results]
     groups = []
     for name, kind in MEETS.items():

@@ -206,7 +206,7 @@ class Choosing(Watchful):
                 raise unknown("arm", label, arms, parameter="available", owner=owner) from None
         open_arms &= ~self._retired
         if not open_arms.any():
-            given = Described("only retired arms" if available else "no arm")
+            given = Described("only retired arms" if available else "no arms")
             raise invalid("available", owner, "a list with at least one arm that is not retired", given)
         if open_arms.all():
             return None

@@ -97,7 +97,7 @@ class CKLUCB(IndexPolicy):
         with self._lock:
             if self.settings["distances"] is not None:
                 given = Described("a table without the new arm")
-                raise invalid("distances", "CKLUCB.add_arm", "left out where arms are added", given)
+                raise invalid("distances", "CKLUCB.add_arm", "left out if arms are added", given)
             super().add_arm(arm, cluster)
 
     def remove_arm(self, arm: Label) -> None:

@@ -67,7 +67,7 @@ class Explanation:
         return Table(columns, rows, title=f"Round {self.round}: f(n) = {cell(self.threshold)}")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw estimates and indices, and which other arms hold an arm down; return the Matplotlib axes.
+        """Draw estimates and indices, and the other arms that limit each index; return the Matplotlib axes.
 
         Parameters
         ----------

@@ -340,7 +340,7 @@ class Policy(Online):
         return Explanation(self._next_round, None, self._views_of_arms(scores))
 
     def _views_of_arms(self, scores: Sequence[float] | None = None) -> tuple[ArmView, ...]:
-        """Return what it knows of every arm, with what arms are compared by where that is given."""
+        """Return the statistics of each arm, with its index or score if given."""
         state, level = self._live, math.log(self._next_round)
         arms = []
         for number, cluster in enumerate(self.clusters.partition.cluster_names):
@@ -355,9 +355,9 @@ class Policy(Online):
         return tuple(arms)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean reward of every arm with its interval, and its share of the pulls.
+        """Draw the mean reward of each arm with its interval, and its share of the pulls.
 
-        Only rewards that were told count. Intervals are those of ``explain``. Returns the Matplotlib axes.
+        Outstanding rewards do not count. Intervals are those of ``explain``. Returns the Matplotlib axes.
 
         Parameters
         ----------

@@ -239,11 +239,11 @@ class PythonPolicy(Policy):
 
     def _check_limits(self, owner: str) -> None:
         if self.remembers:
-            allowed = "empty where arms are retired or limited, since its attributes concern all arms"
+            allowed = "empty if arms are retired or limited, since its attributes concern all arms"
             raise invalid("remembers", owner, allowed, self.remembers)
 
     def _regroup(self, clusters: Clusters) -> None:
         if self.remembers:
-            allowed = "empty where arms are added, since its attributes would have to change"
+            allowed = "empty if arms are added, since its attributes would have to change"
             raise invalid("remembers", f"{type(self).__name__}.add_arm", allowed, self.remembers)
         super()._regroup(clusters)

@@ -132,5 +132,5 @@ def catalogue_table() -> Table:
         )
         for row in catalogue()
     )
-    notes = ("horizon: it must know the number of rounds. --json: settings and references too.",)
+    notes = ("horizon: must be given the number of rounds. --json also shows settings and references.",)
     return Table(("policy", "uses", "regret"), rows, notes=notes)

@@ -1,4 +1,4 @@
-"""What a policy stores besides pulls and totals, and how it is saved and restored."""
+"""The data that a policy stores besides pulls and totals, and how they are saved and restored."""
 
 from __future__ import annotations
 

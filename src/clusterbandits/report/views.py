@@ -24,7 +24,7 @@ class ArmsGroup:
     means: Floats
     lows: Floats
     highs: Floats
-    #: Whether each arm may be the best arm.
+    #: For each arm, whether it may be the best.
     hopeful: NDArray[np.bool_]
     #: The safe width.
     width: float

@@ -58,7 +58,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (401, "No valid API key."),
         (403, "The key does not allow this."),
         (404, "There is no such experiment or decision."),
-        (409, "It contradicts what is known already."),
+        (409, "The request conflicts with the present state."),
         (413, "The request is too large."),
         (422, "The request is not valid."),
         (429, "The key sends too many requests."),
@@ -66,7 +66,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     )
 }
 _REPEATED: dict[int | str, dict[str, Any]] = {
-    200: {"model": ExperimentState, "description": "There is this experiment already."}
+    200: {"model": ExperimentState, "description": "The experiment already exists, with the same settings."}
 }
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}

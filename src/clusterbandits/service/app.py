@@ -47,14 +47,14 @@ _SWITCH_SECONDS = 0.001
 #: Replacements for error messages of Pydantic.
 _REASONS = {
     "missing": "it is missing",
-    "extra_forbidden": "it is not known",
+    "extra_forbidden": "there is no such field",
     "string_pattern_mismatch": "it has characters that are not allowed there",
     "json_invalid": "it is not JSON",
     "model_attributes_type": "it must be a JSON object, sent with 'Content-Type: application/json'",
 }
 #: Replacements for error messages of FastAPI, which answers 400 to a body that is not JSON.
 _FAILURES = {
-    400: "The body is not JSON that can be read: wrong encoding, too deep, or numbers of too many digits.",
+    400: "The body is not valid JSON: wrong encoding, nested too deeply, or numbers with too many digits.",
     404: "There is nothing at this address.",
     405: "This address does not allow that method.",
 }
@@ -153,7 +153,7 @@ def _add_operations(app: FastAPI) -> None:
 
     @app.get("/health", tags=["operations"], openapi_extra=unprotected)
     async def health(request: Request) -> dict[str, str]:
-        """Report that the process works; the database is not checked."""
+        """Report that the process is running; the database is not checked."""
         if not request.app.state.writer.alive:
             raise UnavailableError("The thread that performs requests has ended; restart the service.")
         return {"status": "ok", "version": __version__}
@@ -173,7 +173,7 @@ def _add_operations(app: FastAPI) -> None:
         caller: Caller = request.scope["caller"]
         caller.check("read")
         if caller.experiments is not None:
-            raise RefusedError(403, "Metrics are of all experiments; this key is for some.")
+            raise RefusedError(403, "Metrics cover all experiments, but this key is limited to some of them.")
         return Response(app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

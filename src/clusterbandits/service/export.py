@@ -87,7 +87,7 @@ class Exports:
     async def make(self, wanted: Wanted, gone: Callable[[], Awaitable[bool]]) -> Path:
         """Write a file in another thread and return its path; stop if the client disconnects."""
         if self._places.locked():
-            raise UnavailableError(f"{_MOST_AT_ONCE} exports are being made; try again in a minute.")
+            raise UnavailableError(f"{_MOST_AT_ONCE} exports are already running; try again in a minute.")
         if self._folder is None or not self._folder.is_dir():
             # A cleaner of temporary folders may have removed it.
             self._folder = Path(tempfile.mkdtemp(prefix="clusterbandits-exports-"))

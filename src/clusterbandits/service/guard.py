@@ -79,7 +79,7 @@ class Guard:
             answer.status = _GONE
         except Exception:
             _logger.exception("a request failed: %s %s", scope["method"], scope["path"])
-            await answer.refuse(500, "The service failed to answer; the failure is in its log.")
+            await answer.refuse(500, "Internal error; see the log of the service.")
         finally:
             route = answer.route or str(getattr(scope.get("route"), "path", "other"))
             method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -108,7 +108,7 @@ class Guard:
         kind, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         caller = self._ring.find(key.strip()) if kind.lower() == "bearer" else None
         if caller is None:
-            raise RefusedError(401, "A valid API key is needed, as 'Authorization: Bearer KEY'.")
+            raise RefusedError(401, "A valid API key is required, as 'Authorization: Bearer KEY'.")
         self._rates.take(caller.id)
         return caller
 
@@ -117,7 +117,7 @@ def _check_local(headers: dict[bytes, bytes]) -> None:
     """Refuse requests that a page of another site may have sent through the user's browser."""
     host = headers.get(b"host", b"").decode("latin-1")
     if (host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host) not in _LOOPBACK:
-        raise RefusedError(403, "Without keys, the service answers to localhost alone.")
+        raise RefusedError(403, "Without keys, the service only accepts requests to localhost.")
     if headers.get(b"sec-fetch-site", b"none") not in {b"none", b"same-origin"}:
         raise RefusedError(403, "Without keys, the service does not answer to pages of other sites.")
     origin = headers.get(b"origin")

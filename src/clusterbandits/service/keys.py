@@ -47,7 +47,7 @@ class Caller:
     def check_scope(self, experiment: str) -> None:
         """Refuse an experiment outside the scope of the key."""
         if self.experiments is not None and experiment not in self.experiments:
-            raise RefusedError(403, "This key is not for that experiment.")
+            raise RefusedError(403, "This key does not allow access to that experiment.")
 
     def sees(self, experiment: str) -> bool:
         """Return whether an experiment is in the scope of the key."""
@@ -81,7 +81,7 @@ def add_key(
             "role", "keys", f"one or more of {', '.join(ROLES)}", Described(", ".join(chosen) or "none")
         )
     if not (name.strip() and name.isprintable() and len(name) <= _LONGEST_NAME):
-        raise invalid("name", "keys", f"1 to {_LONGEST_NAME} printable letters", name)
+        raise invalid("name", "keys", f"1 to {_LONGEST_NAME} printable characters", name)
     identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     row = {
         "id": identity,

@@ -357,7 +357,7 @@ class Explanation(_Answer):
     arms: list[ExplainedArm]
     """Statistics of the arms."""
     chances: dict[str, float]
-    """Probability of each arm to be chosen next."""
+    """Probability that each arm is chosen next."""
     text: str
     """The same as a table."""
 

@@ -123,14 +123,10 @@ class Create(Write):
         known = batch.engine.experiments.get(plan.name)
         if known is not None:
             if known.first_plan != plan:
-                raise RefusedError(
-                    409, f"There is another experiment {plan.name!r}, created with other settings."
-                )
+                raise RefusedError(409, f"The experiment {plan.name!r} already exists with other settings.")
             return False, describe(known)
         if len(batch.engine.experiments) >= MOST_EXPERIMENTS:
-            raise RefusedError(
-                409, f"There are {MOST_EXPERIMENTS} experiments already, the most that are served."
-            )
+            raise RefusedError(409, f"There are already {MOST_EXPERIMENTS} experiments, the most allowed.")
         body = created_body(plan, secrets.token_hex(8))
         made = batch.create(key=plan.name, who=self.caller.name, body=body)
         return True, describe(made)
@@ -179,7 +175,8 @@ class Change(Write):
         if arm not in one.numbers:
             if len(one.arms) >= min(one.policy.most_arms, MOST_ARMS):
                 raise RefusedError(
-                    409, f"The experiment {one.name!r} has {len(one.arms)} arms, the most there can be."
+                    409,
+                    f"The experiment {one.name!r} already has {len(one.arms)} arms, the most allowed.",
                 )
             return True
         if one.group_of(one.numbers[arm]) != group:
@@ -317,7 +314,7 @@ class Reward(Write):
         before = record.value(one.plan.combine) or 0.0
         same_key = any((reward.key or "") == self.idempotency for reward in record.rewards)
         if one.plan.combine == "first" or (one.plan.combine == "sum" and same_key):
-            raise RefusedError(409, f"Decision {self.id!r} has another reward already: {before:g}.")
+            raise RefusedError(409, f"Decision {self.id!r} already has another reward: {before:g}.")
         combined = value if one.plan.combine == "last" else before + value
         one.policy.family.read_total(combined, 1, "the rewards of one decision together")
         self._add(batch, one, record, Kind.CORRECTION, value, change=combined - before)

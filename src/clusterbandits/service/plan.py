@@ -146,9 +146,9 @@ def _history(given: Mapping[str, Any]) -> dict[str, list[float]]:
 def check_label(label: object) -> str:
     """Return the name of an arm or a group; refuse an invalid one."""
     if not (isinstance(label, str) and is_text(label) and "\0" not in label and label.strip()):
-        raise invalid("arm or group", "experiment", "a name of at least one visible letter", label)
+        raise invalid("arm or group", "experiment", "a name with at least one visible character", label)
     if len(label) > LONGEST_LABEL:
-        raise invalid("arm or group", "experiment", f"at most {LONGEST_LABEL} letters long", label)
+        raise invalid("arm or group", "experiment", f"at most {LONGEST_LABEL} characters long", label)
     return label
 
 

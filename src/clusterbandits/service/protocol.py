@@ -27,7 +27,7 @@ class Protocol(HttpToolsProtocol):
         if self._in_head and not self.transport.is_closing():
             self._bytes += len(data)
             if self._bytes > _MOST_BYTES:
-                self._refuse(f"The head of a request may have at most {_MOST_BYTES} bytes.")
+                self._refuse(f"The headers of a request may have at most {_MOST_BYTES} bytes.")
 
     def on_message_begin(self) -> None:
         """Record that a request begins."""

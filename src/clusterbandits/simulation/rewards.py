@@ -51,7 +51,7 @@ def run_rewards(plan: Plan, run: int, policy: Policy) -> Rewards:
     rewards = Rewards(plan.instance.family.law, means, own, np.zeros((arms, 0)), first)
     if plan.instance.rewards is not None:
         tape = np.zeros((arms, max(1, min(_CHUNK, _MOST_AHEAD // arms, plan.horizon))))
-        # There is nothing to read before the first pull.
+        # Before the first pull there is nothing to read.
         return rewards._replace(tape=tape, first=first - tape.shape[1])
     return rewards._replace(tape=_common_tape(plan, run)) if plan.paired else rewards
 

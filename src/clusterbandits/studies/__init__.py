@@ -1,1 +1,1 @@
-"""A user's own questions: problems and studies as files."""
+"""Work with users' data: studies, problems and tables as files, advice and replay."""

@@ -40,14 +40,14 @@ def arms_picture(advice: Advice, name: str = "arms") -> Picture:
 
 
 def save_arms_picture(advice: Advice, file: str | os.PathLike[str]) -> None:
-    """Write the picture of an advice as PNG, SVG or PDF; the file is whole or not there.
+    """Write the picture of an advice as PNG, SVG or PDF, completely or not at all.
 
     Parameters
     ----------
     advice
-        What ``advise`` returned.
+        Result of ``advise``.
     file
-        Where to; the suffix says the format.
+        File to write; its suffix selects the format.
     """
     path = check_picture_file(file, "file", "save_arms_picture")
     save_figure(arms_figure(drawn_groups(advice), _title(advice), advice.history.mean_name), path)
@@ -70,11 +70,11 @@ def study_text(advice: Advice, table: Path | TableFile, study: Path) -> str:
     Parameters
     ----------
     advice
-        What ``advise`` returned.
+        Result of ``advise``.
     table
-        The file of the history.
+        File of the history.
     study
-        The file of the study. The path of the table in it is relative to its folder.
+        File of the study; the path of the table in it is relative to its folder.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def study_text(advice: Advice, table: Path | TableFile, study: Path) -> str:
     family = f"family = {toml_text(bounded)}\n" if bounded else ""
     said = f"Recommended: {advice.recommended}. {advice.reason}"
     widths = ", ".join(f"{toml_text(name)} = {_number(width)}" for name, width in advice.widths.items())
-    return f"""# Made by: clusterbandits advise. Run it:  clusterbandits run {plain(shlex.quote(study.name))}
+    return f"""# Made by clusterbandits advise. Run it:  clusterbandits run {plain(shlex.quote(study.name))}
 {textwrap.fill(plain(said), _WIDE, initial_indent="# ", subsequent_indent="# ")}
 
 title = {toml_text(f"What {name} advises")}
@@ -132,7 +132,7 @@ def _played(advice: Advice) -> list[str]:
 
 
 def _named_table(table: Path, described: TableFile, study: Path) -> str:
-    """Return the table as the study names it: a path, or a table with the settings for reading it."""
+    """Return the table in TOML: a path, or a TOML table with the path and the settings for reading it."""
     path, settings = toml_text(_table_path(table, study)), described.settings()
     if not settings:
         return path

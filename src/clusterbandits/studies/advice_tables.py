@@ -1,4 +1,4 @@
-"""Advice as people read it: the recommendation and its tables."""
+"""Advice as text and HTML: the recommendation and its tables."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def service_code(advice: Advice) -> str:
 
 
 def _needs_widths(advice: Advice) -> bool:
-    """Tell whether the code must give widths, because they differ from the default of a history."""
+    """Return whether the code must contain the widths, because they differ from the default."""
     return POLICIES[advice.recommended].uses_widths and advice.confidence != CONFIDENCE
 
 
 def group_table(advice: Advice) -> Table:
-    """Return a row per group; of more than 40, those most likely to hold the best arm."""
+    """Return one row per group; of more than 40, those most likely to contain the best arm."""
     shown = advice.groups
     cut: tuple[str, ...] = ()
     if len(shown) > _SHOWN_GROUPS:
@@ -164,7 +164,7 @@ def _untried(advice: Advice) -> tuple[str, ...]:
 
 
 def candidate_table(advice: Advice) -> Table:
-    """Return a row for every policy that was tried, the best first."""
+    """Return one row per candidate policy, the best first."""
     worlds, few = advice.settings.worlds, advice.candidates[0].cold.size
     ranked = sorted(advice.candidates, key=lambda one: one.score)
     settings, bound, unit = advice.settings, advice.bound, advice.history.regret_unit

@@ -49,9 +49,9 @@ _DRAWS = 1000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Advice:
-    """Which policy to use and how to start it, with the numbers behind it; made by ``advise``.
+    """The recommended policy with the numbers behind it, as returned by ``advise``.
 
-    Prints as the recommendation, tables, and the code that starts the policy.
+    Printed as the recommendation, tables, and the code that starts the policy.
     """
 
     history: History
@@ -60,7 +60,7 @@ class Advice:
     groups: tuple[GroupAdvice, ...]
     #: Bounds on regret at the estimated means with the safe widths.
     bound: RegretBound
-    #: Every policy that was tried.
+    #: The simulated policies.
     candidates: tuple[Candidate, ...]
     #: The name of the recommended policy.
     recommended: str
@@ -68,7 +68,7 @@ class Advice:
 
     @property
     def widths(self) -> Mapping[Label, float]:
-        """The safe width of every group."""
+        """The safe width of each group."""
         return {group.name: group.width for group in self.groups}
 
     def clusters(self) -> Clusters:
@@ -85,7 +85,7 @@ class Advice:
         Parameters
         ----------
         table
-            The path of the history, or its ``TableFile``; by default a variable ``table``.
+            Path of the history, or its ``TableFile``; by default a variable ``table``.
         """
         return advice_tables.code(self, table)
 
@@ -94,15 +94,15 @@ class Advice:
         return advice_tables.service_code(self)
 
     def table(self) -> Table:
-        """Return a row for every group."""
+        """Return one row per group."""
         return advice_tables.group_table(self)
 
     def candidate_table(self) -> Table:
-        """Return a row for every policy that was tried."""
+        """Return one row per candidate policy."""
         return advice_tables.candidate_table(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean of every arm with its 95 % confidence interval; return the Matplotlib axes.
+        """Draw the mean of each arm with its 95 % confidence interval; return the Matplotlib axes.
 
         Bands show the safe widths of the groups, and diamonds the arms that may be the best.
 
@@ -167,10 +167,11 @@ def advise(
 ) -> Advice:
     """Return the policy to use after a history, its expected regret, and safe widths for the groups.
 
-    Policies of the league are simulated in plausible worlds: true means drawn given the history. Each starts
-    with the history, and also without it. Recommended is the policy with the lowest score of those with a
-    proven bound on regret; or the default, Kindred, unless it is clearly worse. The score is the mean regret
-    with the history plus a quarter of the distance from there to its 95th percentile.
+    Policies of the league are simulated in plausible worlds: true means drawn from their posterior given the
+    history. Each policy is simulated with the history and without it. The default, Kindred, is recommended
+    unless it is clearly worse than the policy with the lowest score among those with a proven bound on
+    regret. The score is the mean regret with the history plus a quarter of the distance from there to its
+    95th percentile.
 
     Parameters
     ----------
@@ -179,21 +180,21 @@ def advise(
         trials, successes) or one row per event (arm, group, reward). Rewards other than 0 or 1 need
         ``family``.
     family
-        The bounds of rewards that are not 0 or 1, as in ``"bounded:low=0,high=50"``.
+        Bounds of rewards that are not 0 or 1, as in ``"bounded:low=0,high=50"``.
     horizon
-        The number of rounds ahead.
+        Number of future rounds.
     confidence
-        The probability that the widths of all groups are wide enough, whatever the means are.
+        Probability that the widths of all groups are wide enough, whatever the means are.
     worlds
-        The number of plausible worlds, with one run each. By default 32, for over 64 arms fewer down to 16.
+        Number of plausible worlds, with one run each; by default 32, or fewer, down to 16, for over 64 arms.
     seed
         Random seed.
     workers
-        Threads; by default one per core. The result does not depend on it.
+        Number of threads; by default one per core. The result does not depend on it.
     progress
-        Called several times per second with a ``Progress``.
+        Function that is called several times per second with a ``Progress``.
     columns
-        Names of columns in the table, by what they hold, as for ``read_history``.
+        Names of columns in the table, by their content, as for ``read_history``.
 
     Examples
     --------
@@ -226,7 +227,7 @@ def advise(
         workers=workers,
     )
     if progress is not None and not callable(progress):
-        raise invalid("progress", "advise", "a function of a Progress", progress)
+        raise invalid("progress", "advise", "a function that takes a Progress", progress)
     estimates = Instance(estimated_means(history), labels=history.partition, family=history.family)
     clusters = estimates.clusters(safe_widths(history.sums(), level))
     bound = regret_bound(estimates, clusters)

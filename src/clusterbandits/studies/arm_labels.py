@@ -1,4 +1,4 @@
-"""Arms by name and group: numbers in order of appearance, and labels that tell equal names apart."""
+"""Arms by name and group: numbers in order of appearance, and labels that distinguish equal names."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class ArmNumbers:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The group of every arm, for tables that have groups."""
+        """The group of each arm, for tables that have groups."""
         return tuple(str(group) for _, group in self._numbers)
 
     def labels(self, source: Source | None = None) -> tuple[str, ...]:
-        """Return the label of every arm; ``source`` is named if two arms would have the same one."""
+        """Return the label of each arm; refuse labels that are not unique, with an error about ``source``."""
         often = Counter(name for name, _ in self._numbers)
         labels = tuple(name if often[name] == 1 else f"{group} / {name}" for name, group in self._numbers)
         if source is not None and len(set(labels)) < len(labels):
@@ -58,7 +58,7 @@ class ArmNumbers:
         return labels
 
     def numbers(self, arms: Any, groups: Any = None) -> Ints:
-        """Return the number of the arm in every row, from columns of names and of groups."""
+        """Return the number of the arm in each row, from columns of names and of groups."""
         encoded = arms.dictionary_encode()
         codes: Ints = encoded.indices.to_numpy().astype(np.int64)
         names = encoded.dictionary.to_pylist()

@@ -1,4 +1,4 @@
-"""What the picture of a history shows: estimates and intervals of all arms, and a safe width per group."""
+"""The contents of the picture of a history: estimates and intervals of all arms, safe widths of groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def arms_groups(
 ) -> tuple[ArmsGroup, ...]:
     """Return the numbers of the picture: the groups with the best arms first, and their best arms first.
 
-    ``confidence`` is that of the widths, and of the statement which arms may be the best.
+    ``confidence`` is that of the widths, and of the set of arms that may be the best.
     """
     lows, highs = history.intervals(INTERVAL).T
     hopeful = may_be_best(history, confidence)

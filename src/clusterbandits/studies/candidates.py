@@ -70,16 +70,16 @@ class AdviceSettings:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A policy and its regret in plausible worlds, one run in each.
+    """A policy and its regret in plausible worlds, with one run per world.
 
     Parameters
     ----------
     policy
-        Its name.
+        Name of the policy.
     warm
-        Its regret if it starts with the history.
+        Regret with the history, per world.
     cold
-        Its regret if it starts without data, in the first worlds.
+        Regret without data, for the first worlds.
     """
 
     policy: str
@@ -142,7 +142,7 @@ class _Trial:
         self._seeds = drawn.generate_state(len(self.worlds), np.uint64).tolist()
 
     def play(self, names: Sequence[str], worlds: range, *, warm: bool) -> Floats:
-        """Return the regret of every policy in every world, ``[policy, world]``."""
+        """Return the regret of each policy in each world, ``[policy, world]``."""
         start = read_start(self.history, self.clusters.arms, "advise") if warm else NO_HISTORY
         rounds = self.settings.horizon + start.trials
         family = self.history.family
@@ -190,7 +190,7 @@ def simulate_candidates(
     settings: AdviceSettings,
     progress: Listener | None = None,
 ) -> tuple[Candidate, ...]:
-    """Simulate every candidate in all worlds with the history, and in a few of them without it.
+    """Simulate each candidate in all worlds with the history, and in a few of them without it.
 
     ``worlds`` are means, ``[world, arm]``. In one world all candidates get the same rewards.
     """

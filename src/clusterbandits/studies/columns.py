@@ -1,6 +1,6 @@
 """Columns of a user's table, batch by batch: found by their names, in any number format.
 
-Whatever is wrong becomes one sentence that names the column and the row.
+Every error is one sentence that names the column and the row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from clusterbandits.errors import ClusterBanditsError
 
-#: Letters of a header that an error shows.
+#: Characters of a header that an error shows.
 _HEADER = 80
 _TEXT, _NUMBER = pa.string(), pa.float64()
 
@@ -36,8 +36,7 @@ _TEXT, _NUMBER = pa.string(), pa.float64()
 class Column:
     """A column that a table must or may have.
 
-    ``also`` are other names that it may go by. Case, spaces, hyphens and underscores do not count.
-    ``whole`` marks counts.
+    ``also`` are other names of it; case, spaces, hyphens and underscores are ignored. ``whole`` marks counts.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Batch(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(next(iter(self.columns.values())))
 
     def text(self, name: str) -> Any:
@@ -77,14 +76,14 @@ class Source:
     Parameters
     ----------
     table
-        The path of a CSV, Excel or Parquet file, a frame, an Arrow table, a mapping from column names to
+        Path of a CSV, Excel or Parquet file, a data frame, an Arrow table, a mapping from column names to
         lists, a list of mappings, one per row, or a ``TableFile``.
     columns
-        What it must and may have. Other columns are ignored.
+        Required and optional columns; all others are ignored.
     parameter, owner
-        What errors name for a table in memory.
+        Names for error messages about a table in memory.
     names
-        Names of columns in this table, by what they hold.
+        Names of columns in this table, by their content.
 
     Examples
     --------
@@ -115,11 +114,11 @@ class Source:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it has, of those asked for."""
+        """The columns that the table has, of those requested."""
         return frozenset(column.name for column in self._found)
 
     def title(self, name: str) -> str:
-        """Return what the table calls a column that it has."""
+        """Return the title in the table of a column that it has."""
         return next(title for column, title in self._found.items() if column.name == name)
 
     def settle(self, names: Iterable[str]) -> None:
@@ -148,7 +147,7 @@ class Source:
                 raise self.refuse("the file must not change while it is read", "It became shorter") from error
 
     def refuse(self, rule: str, found: str) -> ClusterBanditsError:
-        """Return the error for a table: what must hold, and what is the case instead."""
+        """Return the error for a table: what must hold, and what was found instead."""
         return self.naming.error(rule, found)
 
     def refuse_row(self, row: int, rule: str, found: str) -> ClusterBanditsError:
@@ -165,7 +164,7 @@ class Source:
         return row_text(row, self._stored.line(row)).replace("Row", "row")
 
     def _match(self, columns: Sequence[Column]) -> dict[Column, str]:
-        """Return how the table calls each column that it has."""
+        """Return the title in the table of each column that it has."""
         names = self._stored.names
         chosen = {role: self._chosen(role, title) for role, title in self.file.columns.items()}
         taken = set(chosen.values())
@@ -191,7 +190,7 @@ class Source:
         return found
 
     def _chosen(self, role: str, title: str) -> int | None:
-        """Return the place of the column that the user named; None if that may be passed over."""
+        """Return the position of the column that the user named; None if it is missing and may be."""
         names = self._stored.names
         exact = [k for k, name in enumerate(names) if name == title]
         alike = exact or [k for k, name in enumerate(names) if _key(name) == _key(title)]
@@ -214,7 +213,7 @@ class Source:
         )
 
     def _is_quick(self, column: Column) -> bool:
-        """Tell whether the reader of text files can convert the cells of a column itself."""
+        """Return whether the reader of text files can convert the cells of a column itself."""
         return (
             column.kind == "number" and self._decimal[column] == "." and self.file.decimal_separator is None
         )
@@ -222,7 +221,7 @@ class Source:
     def _decide(self, *, late: bool = False) -> None:
         """Choose the decimal separator of every column of numbers by all its cells.
 
-        ``late`` says that some rows have been read with decimal points already.
+        ``late`` means that some rows have already been read with decimal points.
         """
         numbers = {column: title for column, title in self._found.items() if column.kind == "number"}
         if self.file.decimal_separator is not None:
@@ -262,7 +261,7 @@ class Source:
             return "."
         if len(proven) == 1:
             return str(next(iter(proven)))
-        # Between commas, a comma inside a cell separates thousands, and so a point does not: but for counts.
+        # If commas separate cells, a comma in a cell separates thousands; a point does so only in counts.
         if self._stored.delimiter == "," and not (column.whole and "." in evidence.unclear):
             return "."
         sample = next(iter(evidence.unclear.values()))
@@ -275,7 +274,7 @@ class Source:
         raise self._refuse_sample(column, sample, f"give {' or '.join(both)}")
 
     def _refuse_sample(self, column: Column, sample: Any, hint: str) -> ClusterBanditsError:
-        rule = f"column '{self._found[column]}' must have numbers that can be read in one way only"
+        rule = f"column '{self._found[column]}' must have unambiguous numbers"
         return self.refuse_row(sample.row, rule, f"{shown(sample.text)}: {hint}")
 
     def _batch(self, part: Any, first: int) -> Batch:

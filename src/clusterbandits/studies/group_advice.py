@@ -1,4 +1,4 @@
-"""What the history says of every group: how wide it is, whether that helps, may the best arm be there."""
+"""What a history implies for each group: its safe width, its use, and whether the best arm may be there."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
 Verdict = Literal["helps", "too loose", "holds the best", "tells nothing"]
 
-#: A width helps where it takes at least this share off what the group costs.
+#: A width helps if it reduces the regret of the group by at least this share.
 _HELP = 0.01
-#: More trials than this many times those there are is as good as never.
+#: The largest multiple of the trials to search; above it, the factor is infinite.
 _MOST_TRIALS = 2.0**30
 _STEPS = 40
 
 
 @dataclass(frozen=True)
 class GroupAdvice:
-    """One group: its safe width, what that is worth, and what is at risk."""
+    """A group with its safe width, the effect of the width, and the risk of a smaller one."""
 
     name: Label
     arms: int
     trials: int
     #: The largest difference of the estimated means.
     span: float
-    #: At least the true span, at the confidence asked for in all groups at once.
+    #: The safe width: at least the true span, in all groups together with the given confidence.
     width: float
-    #: The posterior chance that the best arm of all is here.
+    #: The posterior probability that the group contains the best arm.
     chance: float
-    #: Whether the best arm may be here, at the confidence asked for.
+    #: Whether the group may contain the best arm, at the given confidence.
     may_hold_best: bool
     #: Regret per log n at the estimates without the width, and with it (Theorem 2).
     classical: float
     clustered: float
     verdict: Verdict
-    #: How many times the trials would make the width tight enough to help, where it is too loose.
+    #: The multiple of the trials at which the width would help, if it is too loose.
     trials_factor: float | None
 
     @property
@@ -61,7 +61,7 @@ class GroupAdvice:
 
     @property
     def trials_needed(self) -> int | None:
-        """How many trials, those there are included, would make the width tight enough to help."""
+        """The number of trials, present ones included, at which the width would help."""
         if self.trials_factor is None or math.isinf(self.trials_factor):
             return None
         return math.ceil(self.trials_factor * self.trials)
@@ -74,10 +74,10 @@ class GroupAdvice:
 def group_advice(
     history: History, bound: RegretBound, chances: Floats, confidence: float
 ) -> tuple[GroupAdvice, ...]:
-    """Return what the history says of every group, at a confidence.
+    """Return the advice on each group, at a confidence.
 
     ``bound`` is that at the estimated means with the safe widths; ``chances`` are the posterior
-    probabilities that each group holds the best arm.
+    probabilities that each group contains the best arm.
     """
     observed = history.sums()
     risk = own_risk(confidence, sum(sums.trials.size > 1 for sums in observed))
@@ -105,10 +105,10 @@ def group_advice(
 
 
 def may_be_best(history: History, confidence: float) -> NDArray[np.bool_]:
-    """Tell which arms may be the best of all; the true best is among them at this confidence.
+    """Return which arms may be the best of all; the true best is among them with this confidence.
 
-    An arm is out where its upper bound is below the highest lower bound. Half the risk goes to the upper
-    bound of the best arm, which is one fixed arm, and half to the lower bounds of all.
+    An arm is excluded if its upper bound is below the highest lower bound. Half of the error probability is
+    for the upper bound of the best arm, which is one fixed arm, and half for the lower bounds of all arms.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def _judge(means: Floats, best: float, width: float, sums: Sums, risk: float) ->
 
 
 def widest_help(means: Floats, best: float, family: Family | str = "bernoulli") -> float:
-    """Return the widest width that takes a hundredth off what a group below the best mean costs; 0 if none.
+    """Return the widest width that reduces the regret of a suboptimal group by a hundredth; 0 if none does.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def widest_help(means: Floats, best: float, family: Family | str = "bernoulli") 
 
 
 def _trials_factor(sums: Sums, risk: float, limit: float) -> float:
-    """Return how many times the trials would bound the span by a limit at the same means, to two digits."""
+    """Return the multiple of the trials that would bound the span by a limit at the same means."""
     if not sums.trials.all():
         return math.inf
 

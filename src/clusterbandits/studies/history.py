@@ -1,4 +1,4 @@
-"""Histories: trials and rewards of every arm and its group, from tables of users or bundled ones."""
+"""Histories: trials and rewards of each arm and its group, from bundled tables or those of users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-#: The name of every bundled table, and what it holds; sources and licences are in ``data/README.md``.
+#: The bundled tables and their contents; sources and licences are in ``data/README.md``.
 TABLES: Mapping[str, str] = {
     "flights-by-origin": "punctual flights from New York in 2013: airline and airport, grouped by airline",
     "flights-by-destination": "the same flights: airline and destination, grouped by airline",
@@ -50,44 +50,46 @@ _FILES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History:
-    """Trials and rewards of every arm; prints as a table. Made by ``read_history``.
+    """Trials and rewards of each arm, as returned by ``read_history``; printed as a table.
 
-    Trials are assumed to be independent, and their number not to depend on their rewards.
+    Trials are assumed to be independent, and their numbers not to depend on their rewards.
     """
 
     partition: Partition
     #: Bernoulli for rewards 0 or 1, else Bounded.
     family: Bernoulli | Bounded
-    #: The number of rewards of every arm, and their sum.
+    #: The number of rewards of each arm, and their sum.
     trials: Ints
     totals: Floats
-    #: The sums of squared rewards; None where the table does not say.
+    #: The sums of squared rewards; None if the table does not have them.
     squares: Floats | None = None
-    #: The rewards of every arm in the order of the table; None for rewards 0 or 1, and without events.
+    #: The rewards of each arm in the order of the table; None for rewards 0 or 1, and for tables of counts.
     rewards: tuple[Floats, ...] | None = None
-    #: What rewards are: ``"successes"``, ``"revenue"`` or ``"reward"``.
+    #: The kind of rewards: ``"successes"``, ``"revenue"`` or ``"reward"``.
     unit: str = "successes"
 
     @property
     def arms(self) -> tuple[Label, ...]:
-        """The label of every arm."""
+        """The labels of the arms."""
         return self.partition.arms
 
     @property
     def groups(self) -> tuple[Label, ...]:
-        """The name of every group."""
+        """The names of the groups."""
         return self.partition.clusters
 
     @property
     def successes(self) -> Ints:
-        """The number of rewards 1 of every arm, for rewards 0 or 1."""
+        """The number of successes of each arm, for rewards 0 or 1."""
         if not isinstance(self.family, Bernoulli):
-            raise invalid("family", "History.successes", "bernoulli, or 'totals' be used", self.family.spec)
+            raise invalid(
+                "family", "History.successes", "bernoulli; otherwise use 'totals'", self.family.spec
+            )
         return self.totals.astype(np.int64)
 
     @property
     def regret_unit(self) -> str:
-        """What regret is counted in: ``"missed successes"``, ``"lost revenue"`` or ``"lost reward"``."""
+        """The unit of regret: ``"missed successes"``, ``"lost revenue"`` or ``"lost reward"``."""
         return f"{'missed' if isinstance(self.family, Bernoulli) else 'lost'} {self._unit}"
 
     @property
@@ -98,21 +100,21 @@ class History:
 
     @property
     def mean_name(self) -> str:
-        """What the mean of an arm is: ``"success rate"``, ``"mean revenue"`` or ``"mean reward"``."""
+        """The meaning of an arm's mean: ``"success rate"``, ``"mean revenue"`` or ``"mean reward"``."""
         return "success rate" if isinstance(self.family, Bernoulli) else f"mean {self._unit}"
 
     @property
     def means(self) -> Floats:
-        """The mean reward of every arm, NaN where it was never tried."""
+        """The mean reward of each arm; NaN for an arm without trials."""
         means = np.full(self.trials.size, np.nan)
         np.divide(self.totals, self.trials, out=means, where=self.trials > 0)
         return means
 
     def intervals(self, confidence: float = CONFIDENCE) -> Floats:
-        """Return a confidence interval for the mean of every arm, ``[arm, (low, high)]``.
+        """Return a confidence interval for the mean of each arm, ``[arm, (low, high)]``.
 
-        Each holds its mean with this confidence at least, for any number of trials and however skewed the
-        rewards are; see ``studies/mean_bounds.py``.
+        Each contains its mean with at least this confidence, for any number of trials and any skewness of the
+        rewards; see ``studies/mean_bounds.py``.
 
         Examples
         --------
@@ -127,7 +129,7 @@ class History:
     def instance(self) -> Instance:
         """Return an instance whose means are the estimates; all arms must have been tried.
 
-        Where the table has one row per event, rewards that are not 0 or 1 are drawn from its rows.
+        If the table has one row per event, rewards that are not 0 or 1 are drawn from its rows.
         """
         untried = np.flatnonzero(self.trials == 0)
         if untried.size:
@@ -147,7 +149,7 @@ class History:
         return Clusters(self.partition, safe_widths(self.sums()) if widths is None else widths)
 
     def sums(self) -> list[Sums]:
-        """Return trials and sums of rewards of the arms of every group, for bounds of their means."""
+        """Return trials and sums of rewards of the arms of each group, for bounds of their means."""
         return [self._sums(part) for part in self.partition.members]
 
     def all_sums(self) -> Sums:
@@ -159,17 +161,17 @@ class History:
         return Sums(self.family, self.trials[arms].astype(float), self.totals[arms], squares)
 
     def counts(self) -> list[tuple[Floats, Floats]]:
-        """Return trials and successes of the arms of every group."""
+        """Return trials and successes of the arms of each group."""
         trials, successes = self.trials.astype(float), self.successes.astype(float)
         return [(trials[part], successes[part]) for part in self.partition.members]
 
     def observed(self) -> Iterator[tuple[Label, int, float]]:
-        """Return arm, trials and total of every arm that was tried, for a policy to start from."""
+        """Return arm, trials and total of each arm with trials, for a policy to start from."""
         rows = zip(self.arms, self.trials.tolist(), self.totals.tolist(), strict=True)
         return (row for row in rows if row[1])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: a list for every column of a table that ``read_history`` reads."""
+        """Return plain data: one list per column of a table that ``read_history`` reads."""
         if isinstance(self.family, Bernoulli):
             paid: dict[str, Any] = {"successes": self.successes.tolist()}
         else:
@@ -183,13 +185,13 @@ class History:
         }
 
     def table(self) -> Table:
-        """Return a row for every arm."""
+        """Return one row per arm."""
         columns = {name: column for name, column in self.to_dict().items() if name != "squares"}
         columns["mean"] = [None if np.isnan(mean) else mean for mean in self.means.tolist()]
         return Table(tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean of every arm with its 95 % confidence interval; return the Matplotlib axes.
+        """Draw the mean of each arm with its 95 % confidence interval; return the Matplotlib axes.
 
         Bands show safe widths of the groups, and diamonds the arms that may be the best, both with a
         confidence of 95 %.
@@ -229,24 +231,24 @@ def read_history(
 ) -> History:
     """Read a table of trials and rewards: counts per arm, or one row per event.
 
-    Rows of the same arm are added up. Arms of the same name in different groups are different arms, which
-    are called ``"group / arm"``.
+    Rows of the same arm are added up. Arms of the same name in different groups are different arms, with
+    the labels ``"group / arm"``.
 
     Parameters
     ----------
     table
-        The path of a CSV, Excel or Parquet file, a frame, a mapping from columns to lists, a list of
+        Path of a CSV, Excel or Parquet file, a data frame, a mapping from columns to lists, a list of
         mappings, or a ``TableFile``. It has the columns arm and group. With rewards 0 or 1, rows of counts
         have trials and successes, and rows of events have reward. With other rewards and ``family``, rows of
         counts have trials, total and perhaps squares (the sum of the squared rewards, which makes intervals
         narrower), and rows of events have revenue or reward. Other columns are ignored.
     owner
-        The function that errors name.
+        Name of the calling function, for error messages.
     family
         ``"bernoulli"`` for rewards 0 or 1, the default, or the bounds of other rewards, as in
-        ``"bounded:low=0,high=50"``: what is possible, which is more than what was observed.
+        ``"bounded:low=0,high=50"``: the smallest and largest possible rewards, not those observed.
     columns
-        Names of columns in the table, by what they hold, as in ``{"arm": "ad_id"}``. By default the names
+        Names of columns in the table, by their content, as in ``{"arm": "ad_id"}``. By default the names
         above and other usual ones, such as ad, campaign, impressions and clicks.
 
     Examples
@@ -296,7 +298,7 @@ def table_instance(name: str) -> Instance:
 
 
 def table_history(name: str) -> History:
-    """Return a bundled table, a name in ``TABLES``, as trials and successes of every arm.
+    """Return a bundled table, a name in ``TABLES``, as trials and successes of each arm.
 
     Examples
     --------
@@ -312,5 +314,5 @@ def table_history(name: str) -> History:
 
 
 def table_file(name: str) -> str:
-    """Return the name of the file that holds a bundled table."""
+    """Return the name of the file of a bundled table."""
     return _FILES[known_name("table", "table_history", name, TABLES, "name")]

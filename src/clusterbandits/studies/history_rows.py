@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-#: Other names of the columns that say what was shown, in histories and in logs.
+#: Other names of the columns of arms and groups, in histories and in logs.
 ARM_NAMES = ("action", "ad", "ad_id", "ad_name", "variant", "option", "creative", "item")
 GROUP_NAMES = ("cluster", "campaign", "campaign_id", "campaign_name", "ad_group", "category")
 REWARD_NAMES = ("success", "click", "clicked", "converted", "outcome")
@@ -47,7 +47,7 @@ COLUMNS = (
     Column("reward", "number", required=False, also=REWARD_NAMES),
     Column("revenue", "number", required=False, also=("amount",)),
 )
-#: The columns with the reward of an event, and with the sum of those of an arm: the first there is.
+#: Columns with the reward of an event, and with the sum of an arm's rewards; the first existing one is used.
 _REWARDS = {
     "bernoulli": (("reward", "revenue"), ("successes",)),
     "bounded": (("revenue", "reward"), ("total", "revenue")),
@@ -55,7 +55,7 @@ _REWARDS = {
 
 
 class HistoryRows(NamedTuple):
-    """What the rows of a table add up to: see ``History``."""
+    """The sums of the rows of a table: see ``History``."""
 
     arms: tuple[str, ...]
     groups: tuple[str, ...]
@@ -69,7 +69,7 @@ class HistoryRows(NamedTuple):
 def read_rows(source: Source, family: Bernoulli | Bounded, *, hint: bool) -> HistoryRows:
     """Read a table, a batch at a time, and refuse rows that the family does not allow.
 
-    With ``hint`` nobody named the family: a refusal of other rewards than 0 or 1 says how to give bounds.
+    ``hint`` means that the user gave no family: an error about rewards other than 0 or 1 then explains how.
     """
     ledger = _Ledger(source, family, hint=hint)
     for batch in source:
@@ -78,7 +78,7 @@ def read_rows(source: Source, family: Bernoulli | Bounded, *, hint: bool) -> His
 
 
 class _Ledger:
-    """Sums as they are read."""
+    """The sums so far."""
 
     def __init__(self, source: Source, family: Bernoulli | Bounded, *, hint: bool) -> None:
         self._source, self._family, self._hint = source, family, hint
@@ -88,7 +88,7 @@ class _Ledger:
         self._totals, self._squares = np.zeros(MOST_TABLE_ARMS), np.zeros(MOST_TABLE_ARMS)
         #: The numbers of arms, and rewards, of every batch of events.
         self._rewards: list[tuple[Ints, Floats]] = []
-        #: The first reward that is neither 0 nor 1 and its row, and the range of all.
+        #: The first reward that is neither 0 nor 1 with its row, and the range of all rewards.
         self._strange: tuple[float, int] | None = None
         self._range = (np.inf, -np.inf)
 
@@ -119,7 +119,7 @@ class _Ledger:
         return "--low 0 --high 50" if self._source.naming.command else "family='bounded:low=0,high=50'"
 
     def add(self, batch: Batch) -> None:
-        """Take in some rows."""
+        """Add a batch of rows."""
         if not batch.rows:
             return
         numbers = self._arms.numbers(batch.text("arm"), batch.text("group"))
@@ -156,7 +156,7 @@ class _Ledger:
             raise self._source.refuse_row(first + k, rule, found)
 
     def _check_sums(self, first: int, trials: Floats, totals: Floats, squares: Floats | None) -> None:
-        """Refuse sums that no rewards between the bounds have."""
+        """Refuse sums that are impossible for rewards between the bounds."""
         low, high = self._family.low, self._family.high
         room = ROUNDING * trials * max(abs(low), abs(high))
         wrong = np.flatnonzero((totals < trials * low - room) | (totals > trials * high + room))
@@ -170,7 +170,7 @@ class _Ledger:
         # (x − low)(high − x) ≥ 0 for every reward, and no sum of squares is below that of equal rewards.
         least = totals * totals / np.maximum(trials, 1.0)
         most = (low + high) * totals - trials * low * high
-        # Squares of rewards far from 0 need more digits: what matters is how far rewards are apart.
+        # Squares of rewards far from 0 need more digits, because only the differences of rewards matter.
         blur = trials * (ROUNDING * (high - low) ** 2 + 1e-12 * max(low * low, high * high))
         wrong = np.flatnonzero((squares < least - blur) | (squares > most + blur))
         if wrong.size:
@@ -189,7 +189,7 @@ class _Ledger:
             self._rewards.append((numbers, rewards))
 
     def _check_rewards(self, batch: Batch, rewards: Floats) -> None:
-        """Refuse rewards that the family never has; without bounds, after all rows, to say what they need."""
+        """Refuse impossible rewards; without bounds, after all rows, so that the error has their range."""
         bernoulli = isinstance(self._family, Bernoulli)
         fits = (rewards == 0) | (rewards == 1) if bernoulli else self._family.supports(rewards, 1)
         wrong = np.flatnonzero(~fits)
@@ -209,7 +209,7 @@ class _Ledger:
         return self._source.refuse_row(row, f"column '{title}' must hold {allowed}{needed}", found)
 
     def result(self) -> HistoryRows:
-        """Return what the sums say."""
+        """Return the sums."""
         if self._strange is not None:
             value, row = self._strange
             low, high = self._range

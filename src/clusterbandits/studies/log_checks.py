@@ -1,4 +1,4 @@
-r"""Checks of what replay needs of a log: arms drawn at random, with the probabilities that it states.
+r"""Checks of the assumptions of replay: the arms of the log were drawn at random, with its propensities.
 
 Every test refuses a valid log with a probability of about 10⁻⁶. Propensities are tested by Σ 1{arm k}/p. Its
 expectation is the number of rows if p is right and every visitor could have been shown arm k; the empirical
@@ -45,8 +45,8 @@ def _check_uniform(source: Source, found: Survey) -> None:
         shares = [
             f"{found.counts[arm] / found.rows:.3g} of them {found.arms[arm]!r}" for arm in (frequent, rare)
         ]
-        rule = "all arms must be shown equally often, or a column 'propensity' must have the probability of "
-        rule += "each row's arm"
+        rule = "all arms must be shown equally often, or a column 'propensity' must contain the "
+        rule += "probability of each row's arm"
         raise source.refuse(rule, f"There are {found.rows:,} rows, {' and '.join(shares)}")
 
 
@@ -64,7 +64,7 @@ def _check_propensities(source: Source, found: Survey, least: NDArray[np.float64
 
 
 def _room(found: Survey, least: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far from 1 the average of 1{arm}/p may be by chance."""
+    """Return the largest deviation from 1 of the average of 1{arm}/p that chance explains."""
     n = found.rows
     average = found.weights / n
     variance = np.maximum(found.squared_weights / n - average * average, 0.0) * n / max(n - 1, 1)
@@ -73,7 +73,7 @@ def _room(found: Survey, least: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def unnoticed(found: Survey) -> float | None:
-    """Return the share of visitors who may never see some arm without the test noticing it.
+    """Return the share of visitors who may never see some arm without the test detecting it.
 
     None for a log without propensities, which is assumed to be uniform.
     """
@@ -88,7 +88,7 @@ class Order:
         self._repeats, self.rows = 0, 0
 
     def take(self, arms: NDArray[np.int64]) -> None:
-        """Count repeats in the next usable rows."""
+        """Count the repeats in the next usable rows."""
         if arms.size:
             self._repeats += int((arms[1:] == arms[:-1]).sum()) + int(arms[0] == self._last)
             self._last = int(arms[-1])

@@ -4,7 +4,7 @@ A row has the weight w = 1/p with its propensity p, and 1 without one. The estim
 
     m_k = Σ w r / Σ w,    with the standard error (Σ w² (r − m_k)²)^½ / Σ w,
 
-over the rows that show it. If the logging policy used what it knew of visitors, arms were shown to different
+over the rows that show it. If the logging policy used features of visitors, arms were shown to different
 visitors; the weights correct for that.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    #: Called after every batch of rows.
+    #: A function that is called after each batch of rows.
     ReplayListener = Callable[["ReplayProgress"], None]
 
 COLUMNS = (
@@ -54,7 +54,7 @@ class ReplayProgress(NamedTuple):
     #: ``"reading"``, then ``"replaying"``.
     doing: str
     rows_done: int
-    #: None while it is not known.
+    #: None during the first reading.
     rows: int | None
 
 
@@ -64,7 +64,7 @@ class Survey:
 
     rows: int
     arms: tuple[str, ...]
-    #: The group of every arm, or None where the log does not say.
+    #: The group of each arm, or None if the log has no groups.
     groups: tuple[str, ...] | None
     #: The numbers of arms by name and group.
     numbers: ArmNumbers
@@ -77,7 +77,7 @@ class Survey:
     mean: float
     error: float
     skewness: float
-    #: The smallest propensity of each arm; None where there are none.
+    #: The smallest propensity of each arm; None for a log without propensities.
     least: Floats | None
     #: Σ 1/p and Σ 1/p² of each arm.
     weights: Floats
@@ -85,7 +85,7 @@ class Survey:
 
     @property
     def usable(self) -> float:
-        """How many rows a uniform log drawn from this one will have, on average."""
+        """The expected number of rows of a uniform log drawn from this one."""
         if self.least is None:
             return float(self.rows)
         return float(self.least.min() * self.weights.sum())
@@ -128,7 +128,7 @@ class _Reading:
         self.rows = 0
 
     def take(self, batch: Batch) -> None:
-        """Take in some rows."""
+        """Add a batch of rows."""
         self._clock.check(batch)
         rewards = self._rewards(batch)
         arms = self._arms.numbers(batch.text("arm"), batch.text("group") if self._grouped else None)
@@ -153,7 +153,7 @@ class _Reading:
         return rewards
 
     def _allowed(self) -> str:
-        """Return which rewards the family allows, and how to allow others."""
+        """Return the rewards that the family allows, and how to allow others."""
         title = self._source.title("reward")
         rule = f"column '{title}' must hold {self._family.support}, for {self._family.name} rewards"
         if self._family.highest == math.inf:
@@ -179,7 +179,7 @@ class _Reading:
         return chances
 
     def result(self) -> Survey:
-        """Return what the sums say."""
+        """Return the contents of the log."""
         if len(self._arms) < 2:
             found = f"{len(self._arms)} in {self.rows:,} rows"
             raise self._source.refuse("there must be at least two arms to choose from", f"It shows {found}")

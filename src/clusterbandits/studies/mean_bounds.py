@@ -1,15 +1,15 @@
-r"""Confidence bounds of the means of arms, valid for any number of trials.
+r"""Confidence bounds for the means of arms, valid for any number of trials.
 
 Rewards 0 or 1 have the bounds of Clopper and Pearson. For rewards of any distribution from low to high, with
-t trials, mean m, sample variance V and u = high − low, two bounds hold but for a risk δ each:
+t trials, mean m, sample variance V and u = high − low, each of two bounds fails with probability at most δ:
 
 .. math::
     \sup\{q : t\, d(m, q) \le \log(1/δ)\}, \qquad
     m + \sqrt{2 V \log(2/δ) / t} + \tfrac{7}{3} u \log(2/δ) / (t - 1)
 
 The first is Chernoff's inequality with the divergence d of the family ``bounded``; the second, the empirical
-Bernstein inequality, is narrower where rewards vary less than low or high alone would. The narrower of the
-two at δ/2 each holds but for a risk δ, however skewed the rewards are. Lower bounds mirror them.
+Bernstein inequality, is narrower if rewards vary less than rewards that are low or high. The narrower of the
+two, at δ/2 each, fails with probability at most δ for any skewness of the rewards. Lower bounds mirror them.
 
 References
 ----------
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-#: By how much sums that people have rounded may contradict each other, relative to the largest possible.
+#: The rounding error of sums in tables, relative to the largest possible sum.
 ROUNDING = 1e-6
 
 
 class Sums(NamedTuple):
-    """What was observed of some arms: the number of their rewards, the totals, and the sums of squares.
+    """The observations of some arms: the numbers of their rewards, the totals, and the sums of squares.
 
     Examples
     --------
@@ -50,22 +50,22 @@ class Sums(NamedTuple):
     family: Bernoulli | Bounded
     trials: Floats
     totals: Floats
-    #: None where nobody knows; Chernoff's inequality is then the only one.
+    #: None if unknown; only Chernoff's inequality is then used.
     squares: Floats | None = None
 
     def times(self, factor: float) -> Sums:
-        """Return what so many times the trials would have shown, at the same means and variances."""
+        """Return the sums of a multiple of the trials, at the same means and variances."""
         squares = None if self.squares is None else factor * self.squares
         return Sums(self.family, factor * self.trials, factor * self.totals, squares)
 
     def upper(self, risk: Floats | float) -> Floats:
-        """Return means that are exceeded with a probability of ``risk`` at most."""
+        """Return upper bounds of the means, each of which fails with a probability of at most ``risk``."""
         if isinstance(self.family, Bernoulli):
             return upper_bounds(self.trials, self.totals, risk)
         return _bounded_upper(self.family, self, risk)
 
     def lower(self, risk: Floats | float) -> Floats:
-        """Return means that are undercut with a probability of ``risk`` at most."""
+        """Return lower bounds of the means, each of which fails with a probability of at most ``risk``."""
         if isinstance(self.family, Bernoulli):
             return lower_bounds(self.trials, self.totals, risk)
         mirrored = Bounded(-self.family.high, -self.family.low)
@@ -73,22 +73,22 @@ class Sums(NamedTuple):
 
 
 def upper_bounds(trials: Floats, successes: Floats, risk: Floats | float) -> Floats:
-    """Return means that are exceeded with a chance of ``risk`` at most (Clopper and Pearson)."""
+    """Return the upper bounds of Clopper and Pearson, which fail with a probability of at most ``risk``."""
     failures = trials - successes
-    # The mean of failures from below: a tail of 1e-12 keeps its digits there.
+    # Computed from the failures, for which a tail of 1e-12 keeps its digits.
     safe = np.where(failures > 0, failures, 1.0)
     return np.where(failures > 0, 1.0 - betaincinv(safe, successes + 1.0, risk), 1.0)
 
 
 def lower_bounds(trials: Floats, successes: Floats, risk: Floats | float) -> Floats:
-    """Return means that are undercut with a chance of ``risk`` at most (Clopper and Pearson)."""
+    """Return the lower bounds of Clopper and Pearson, which fail with a probability of at most ``risk``."""
     safe = np.where(successes > 0, successes, 1.0)
     return np.where(successes > 0, betaincinv(safe, trials - successes + 1.0, risk), 0.0)
 
 
 def _bounded_upper(family: Bounded, sums: Sums, risk: Floats | float) -> Floats:
     trials = np.maximum(sums.trials, 1.0)
-    # Rounding may take the mean of many rewards at an end beyond it.
+    # Rounding can move the mean of many rewards beyond the end of the domain.
     means = np.clip(sums.totals / trials, family.low, family.high)
     doubt = -np.log(np.asarray(risk, dtype=np.float64))
     if sums.squares is None:
@@ -101,10 +101,10 @@ def _bounded_upper(family: Bounded, sums: Sums, risk: Floats | float) -> Floats:
 
 
 def _bernstein_upper(family: Bounded, sums: Sums, means: Floats, doubt: Floats) -> Floats:
-    """Return the empirical Bernstein bound for a doubt of log(2/δ)."""
+    """Return the empirical Bernstein bound, given log(2/δ)."""
     assert sums.squares is not None
     pairs = np.maximum(sums.trials - 1.0, 1.0)
-    # Sums of squares that people have rounded are at most this much too small.
+    # Rounded sums of squares are at most this much too small.
     rounded = ROUNDING * sums.trials * (family.high - family.low) ** 2
     variances = (np.maximum(sums.squares - sums.trials * means * means, 0.0) + rounded) / pairs
     reach = np.sqrt(2.0 * variances * doubt / (pairs + 1.0))

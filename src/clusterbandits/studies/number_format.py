@@ -1,6 +1,6 @@
-"""Numbers as people write them: decimal commas and thousands separators, decided per column.
+"""Number formats: decimal and thousands separators, detected per column.
 
-A number such as ``2.000`` may be 2 or 2000. All cells of a column decide: ``0.5`` proves a decimal point,
+A number such as ``2.000`` can be 2 or 2000. All cells of a column decide: ``0.5`` proves a decimal point,
 ``1.234.567`` proves a point between thousands. Spaces and apostrophes between digits only separate thousands.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _GAPS = " \u00a0\u202f\u2009'\u2019"
 _GROUPED = rf"^[+-]?\d{{1,3}}([{_GAPS}]\d{{3}})+([.,]\d*)?$"
 _OTHER = {".": ",", ",": "."}
-#: One separator with three digits behind it, which is what a thousands separator looks like.
+#: One separator followed by three digits, which may be a thousands separator.
 _UNCLEAR = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 _POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3}){2,}|[+-]?\d{1,3}(\.\d{3})+,\d*")
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3}){2,}|[+-]?\d{1,3}(,\d{3})+\.\d*")
@@ -37,12 +37,12 @@ class Sample(NamedTuple):
 
 @dataclass
 class Evidence:
-    """What the cells of a column say about its decimal separator.
+    """The evidence in the cells of a column for its decimal separator.
 
     Parameters
     ----------
     whole
-        Whether the column holds counts: a reading that makes one fractional is then ruled out.
+        Whether the column contains counts: a separator that makes one fractional is then excluded.
 
     Examples
     --------
@@ -59,12 +59,12 @@ class Evidence:
     whole: bool
     #: The first cell that proves a decimal separator, by that separator.
     proofs: dict[str, Sample] = field(default_factory=dict)
-    #: The first cell that may be read in two ways, by the separator in it.
+    #: The first ambiguous cell, by the separator in it.
     unclear: dict[str, Sample] = field(default_factory=dict)
 
     @property
     def decimal(self) -> str | None:
-        """The decimal separator that is proven; None without a proof or with contradictory ones."""
+        """The proven decimal separator; None without a proof or with contradictory ones."""
         return next(iter(self.proofs)) if len(self.proofs) == 1 else None
 
     def add(self, text: Any, first: int) -> None:
@@ -79,7 +79,7 @@ class Evidence:
 
 
 def _proven(value: str, *, whole: bool) -> str | None:
-    """Return the decimal separator that a cell proves, None if it proves nothing or is no number."""
+    """Return the decimal separator that a cell proves; None if it proves nothing or is not a number."""
     if _POINT_THOUSANDS.fullmatch(value):
         return ","
     if _COMMA_THOUSANDS.fullmatch(value):
@@ -106,7 +106,7 @@ def without_gaps(text: Any) -> Any:
 
 
 def parsed(text: Any, decimal: str) -> NDArray[np.float64]:
-    """Return numbers with this decimal separator, whose thousands the other one may separate; else NaN.
+    """Return cells as numbers with this decimal separator; the other one may separate thousands. Else NaN.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What was observed of the arms of a group: how likely that is, and what it leaves open of their means."""
+"""The observations of the arms of a group: their likelihood, and the posterior of the means."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Rewards as different as two of the group's count in the variance of an arm.
+#: The number of rewards with the variance of the group that are added to the variance estimate of an arm.
 _SHARED_REWARDS = 2.0
 
 
 class Scale(NamedTuple):
-    """Where centres lie: the ends, the normal prior of the overall centre, and the unit of spreads."""
+    """The scale of centres: its ends, the normal prior of the overall centre, and the unit of spreads."""
 
     low: float
     high: float
@@ -34,22 +34,22 @@ class Scale(NamedTuple):
     unit: float
 
 
-#: No estimate from 10¹⁵ trials lies beyond these ends.
+#: Estimates from up to 10¹⁵ trials are inside these ends.
 _LOG_ODDS = Scale(-40.0, 40.0, 0.0, 3.0, 1.0)
 
 
 class Group(Protocol):
-    """What was observed of the arms of a group."""
+    """The observations of the arms of a group."""
 
-    #: Estimates of the arms that were tried, on the scale, and their variances.
+    #: Estimates of the arms with trials, on the scale, and their variances.
     places: Floats
     variances: Floats
 
     def log_likelihood(self, centres: Floats, spread: float) -> Floats:
-        """Return the log-likelihood of the observations for every centre."""
+        """Return the log-likelihood of the observations for each centre."""
 
     def draw(self, centres: Floats, spreads: Floats, generator: np.random.Generator) -> Floats:
-        """Return means of the arms given the centre and the spread in every world, ``[world, arm]``."""
+        """Return means of the arms given the centre and the spread in each world, ``[world, arm]``."""
 
 
 class Rates:
@@ -75,7 +75,7 @@ class Rates:
 
 
 def _known(centres: Floats, spreads: Floats | float) -> tuple[Floats, Floats]:
-    """Return the successes and failures that an arm is known by beforehand."""
+    """Return the successes and failures to which the prior of an arm is equivalent."""
     precision = 1.0 / np.square(spreads)
     return (precision / expit(-centres))[:, None], (precision / expit(centres))[:, None]
 
@@ -106,7 +106,7 @@ class Rewards:
 
 
 def _variances(sums: Sums) -> Floats:
-    """Return the variance of a reward of every arm, to which the group adds a little where trials are few."""
+    """Return the variance of a reward of each arm, shrunk towards that of the group if trials are few."""
     family, trials = sums.family, np.maximum(sums.trials, 1.0)
     least = 1e-12 * (family.high - family.low) ** 2
     means = sums.totals / trials
@@ -118,7 +118,7 @@ def _variances(sums: Sums) -> Floats:
 
 
 def observed_groups(history: History) -> tuple[Sequence[Group], Scale]:
-    """Return what was observed of every group, and the scale of means."""
+    """Return the observations of each group, and the scale of means."""
     if not isinstance(history.family, Bounded):
         parts = history.partition.members
         return [Rates(history.trials[part].astype(float), history.totals[part]) for part in parts], _LOG_ODDS

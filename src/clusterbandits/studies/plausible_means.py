@@ -1,15 +1,15 @@
-r"""Means that a history leaves plausible, drawn from what it says of every arm, its group and all groups.
+r"""Plausible means: draws from their posterior in a hierarchical model of arms, groups and all groups.
 
-Means vary on three levels. Group centres are normal around an overall centre; arms lie around the centre of
-their group, with a spread; the spreads of groups are alike, but for a few. Centre, standard deviation and
-spread of the upper levels are unknown, and are drawn from their posterior on a grid. So arms and groups share
-strength: without that, means drawn arm by arm would spread wider than the estimates, which spread wider than
-the true means already, and the best arm would seem to stand out more than it does.
+Means vary on three levels. Group centres are normal around an overall centre; arms vary around the centre of
+their group, with a spread; the spreads of most groups are similar. Centre, standard deviation and spread of
+the upper levels are unknown and are drawn from their posterior on a grid. So arms and groups share
+information: means drawn separately per arm would vary even more than the estimates, which already vary more
+than the true means, and the best arm would stand out too much.
 
 For rewards 0 or 1 the scale is that of log-odds, and the means of a group with centre m and spread s have the
 Beta distribution of :math:`1 / (s^2 (1 - m))` successes and :math:`1 / (s^2 m)` failures, whose log-odds have
-a standard deviation of about s. For other rewards the scale is their own; the means of a group are normal,
-and so is the mean of an arm's rewards, with the variance that they show.
+a standard deviation of about s. For other rewards the scale is that of the rewards; the means of a group are
+normal, and so is the mean of an arm's rewards, with the observed variance.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ _SPREADS = np.geomspace(0.01, 3.0, 28)
 _DEVIATIONS = np.geomspace(0.05, 4.0, 12)
 #: The log of a group's spread is Cauchy around that of the common spread, with this scale.
 _APART = 0.2
-#: Overall centres, in standard deviations of what they can be.
+#: Overall centres, in standard deviations of their distribution.
 _STEPS = np.linspace(-4.0, 4.0, 15)
-#: Cells for the centre of a group, how far they reach in its standard deviations, and in units beyond the
-#: estimates of all arms.
+#: The number of cells for the centre of a group, and their extent: in its standard deviations, and in units
+#: beyond the estimates of all arms.
 _CELLS, _REACH, _BEYOND = 48, 7.0, 6.0
-#: The spread for which overall centres are laid out.
+#: The spread for which the grid of overall centres is computed.
 _USUAL_SPREAD = 0.5
 
 
 def plausible_means(history: History, count: int, generator: np.random.Generator) -> Floats:
-    """Return the means of every arm in so many worlds, ``[world, arm]``, drawn from their posterior.
+    """Return means of all arms in ``count`` worlds, ``[world, arm]``, drawn from their posterior.
 
     Parameters
     ----------
     history
-        What was tried.
+        Trials and rewards of each arm.
     count
-        The number of worlds.
+        Number of worlds.
     generator
-        Draws them.
+        NumPy random generator.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def plausible_means(history: History, count: int, generator: np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class _Levels:
-    """The grid of what groups have in common."""
+    """The grid of the parameters that groups share."""
 
     spreads: Floats
     #: [common spread, spread]: the probability of a group's spread.
@@ -91,13 +91,13 @@ class _Levels:
     centres: Floats
     deviations: Floats
     prior: Floats
-    #: Where the centre of any group lies.
+    #: The range of group centres.
     low: float
     high: float
 
     @classmethod
     def laid_out(cls, groups: Sequence[Group], scale: Scale) -> _Levels:
-        """Lay the grid where the estimates suggest."""
+        """Return the grid around the estimates."""
         spreads, deviations = scale.unit * _SPREADS, np.repeat(scale.unit * _DEVIATIONS, _STEPS.size)
         usual = [_centre(group, scale.unit * _USUAL_SPREAD) for group in groups if group.places.size]
         places, errors = np.array(usual).reshape(-1, 2).T
@@ -109,7 +109,7 @@ class _Levels:
         alike = 1.0 / (1.0 + ((logs - logs[:, None]) / _APART) ** 2)
         prior = _half_cauchy(deviations / scale.unit) - 0.5 * np.log(known)
         prior -= 0.5 * ((centres - scale.middle) / scale.deviation) ** 2
-        # From the arms, since for some spread the centre of a group may lie anywhere between them.
+        # From the arms, because for some spreads the centre of a group can be anywhere between them.
         arms = np.concatenate([group.places for group in groups])
         ends, beyond = arms if arms.size else np.array([scale.middle]), _BEYOND * scale.unit
         return cls(
@@ -123,7 +123,7 @@ class _Levels:
         )
 
     def draw(self, tables: Sequence[_Table], count: int, generator: np.random.Generator) -> tuple[Ints, Ints]:
-        """Return the places in the grid of the upper level and of the common spread, in every world."""
+        """Return the grid indices of the upper level and of the common spread for each world."""
         weights = self.prior.copy()
         for table in tables:
             top = table.by_spread.max()
@@ -148,7 +148,7 @@ def _centre(group: Group, spread: float) -> tuple[float, float]:
 class _Table(NamedTuple):
     """The likelihood of a group."""
 
-    #: [spread]: where its cells for the centre begin, and how wide they are.
+    #: [spread]: the first cell for the centre, and the width of cells.
     low: Floats
     step: Floats
     #: [spread, cell]: the log-likelihood, and the log of the cell's width.
@@ -158,7 +158,7 @@ class _Table(NamedTuple):
 
 
 def _table(group: Group, levels: _Levels) -> _Table:
-    """Lay cells for the centre of a group where the likelihood is, for every spread, and add it up."""
+    """Set cells for the centre of a group where its likelihood is large, for each spread, and sum it up."""
     lows, steps = np.array([_cells(group, spread, levels) for spread in levels.spreads]).T
     middles = lows[:, None] + (np.arange(_CELLS) + 0.5) * steps[:, None]
     rows = [group.log_likelihood(*row) for row in zip(middles, levels.spreads, strict=True)]
@@ -171,7 +171,7 @@ def _table(group: Group, levels: _Levels) -> _Table:
 
 
 def _cells(group: Group, spread: float, levels: _Levels) -> tuple[float, float]:
-    """Return where the cells for the centre of a group begin and how wide they are, for a spread."""
+    """Return the first cell for the centre of a group and the width of cells, for a spread."""
     low, high = levels.low, levels.high
     if group.places.size:
         centre, error = _centre(group, spread)
@@ -191,7 +191,7 @@ def _log_normal(middles: Floats, steps: Floats | float, centres: Floats, deviati
 def _draw_centres(
     table: _Table, levels: _Levels, upper: Ints, common: Ints, generator: np.random.Generator
 ) -> tuple[Floats, Ints]:
-    """Return the centre of a group and the place of its spread, in every world."""
+    """Return the centre of a group and the index of its spread for each world."""
     weights = table.by_spread[upper] + np.log(levels.alike[common])
     rows = _choose(weights, generator)
     steps = table.step[rows]
@@ -202,6 +202,6 @@ def _draw_centres(
 
 
 def _choose(weights: Floats, generator: np.random.Generator) -> Ints:
-    """Return a place in every row, drawn by the logs of weights."""
+    """Return one random index per row, given the logs of weights."""
     sums = np.cumsum(np.exp(weights - weights.max(axis=1, keepdims=True)), axis=1)
     return np.asarray((sums < (generator.random(len(sums)) * sums[:, -1])[:, None]).sum(axis=1))

@@ -1,7 +1,7 @@
-"""Worlds that a history leaves plausible: problems with means that were drawn, and rewards that fit them.
+"""Plausible worlds: problems with means drawn given a history, and rewards with these means.
 
-What a world pays is drawn from the rewards of the group, tilted so that they have the world's mean; where
-these are not known, it is low or high.
+The rewards of an arm are drawn from those of its group, tilted so that they have the arm's mean; if these are
+unknown, each reward is low or high.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: The most values that stand for the rewards of a group, and the steepest tilt of them.
+#: The largest number of values that represent the rewards of a group, and the steepest tilt.
 _VALUES, _STEEPEST = 2000, 1e15
 
 
@@ -56,7 +56,7 @@ class Weighted(Distribution):
         self._sums = np.cumsum(self.chances)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw so many rewards."""
+        """Draw ``count`` rewards."""
         places = np.searchsorted(self._sums, rng.random(count) * self._sums[-1], side="right")
         return np.asarray(self.values[np.minimum(places, self.values.size - 1)])
 
@@ -69,7 +69,7 @@ class Weighted(Distribution):
 
 
 def _shown(rewards: Floats) -> tuple[Floats, Floats]:
-    """Return the values of rewards and their shares; neighbours are averaged where there are too many."""
+    """Return the values of rewards and their shares; neighbours are averaged if there are too many."""
     values, counts = np.unique(rewards, return_counts=True)
     if values.size > _VALUES:
         parts = np.array_split(np.sort(rewards), _VALUES)
@@ -80,8 +80,8 @@ def _shown(rewards: Floats) -> tuple[Floats, Floats]:
 def tilted(values: Floats, shares: Floats, mean: float) -> Weighted:
     """Return the values with probabilities proportional to share × exp(λ value), so that they have a mean.
 
-    A mean that no value reaches is a value of its own. Where λ would be too large for floats, two neighbours
-    of the mean are left.
+    A mean outside the values becomes the only value. If λ would be too large for floats, only the two
+    neighbours of the mean remain.
 
     Examples
     --------

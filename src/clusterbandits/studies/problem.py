@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
 
 _EXAMPLE = 'means such as "0.41,0.42; 0.43,0.44", semicolons between clusters, or a file'
-#: Endings of files that hold tables; other files are TOML.
+#: Suffixes of files with tables; other files are TOML.
 _TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet", ".pq")
 _SPANS = "spans"
 
@@ -26,7 +26,7 @@ class Problem:
 
     instance: Instance
     clusters: Clusters
-    #: Where means and widths come from, if that is not obvious.
+    #: The sources of means and widths, if they are not obvious.
     notes: tuple[str, ...] = ()
 
 
@@ -38,15 +38,15 @@ def read_problem(
     Parameters
     ----------
     source
-        Means with commas between arms and semicolons between clusters; or the path of a TOML file or of a
+        Means, with commas between arms and semicolons between clusters, or the path of a TOML file or a
         table.
     widths
-        Widths with commas between them, one for all, or ``"spans"`` for the true spans; by default those of
-        the TOML file, the true spans for a line of means, and safe widths for a table.
+        Widths separated by commas, one for all, or ``"spans"`` for the true spans; by default those of the
+        TOML file, the true spans for a line of means, and safe widths for a table.
     family
-        A family as ``as_family`` reads it; by default that of the file, or Bernoulli.
+        Family as ``as_family`` reads it; by default that of the file, or Bernoulli.
     owner
-        Who is named in errors.
+        Name of the calling function, for error messages.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def read_problem(
 
 
 def is_table(source: str) -> bool:
-    """Tell whether a problem is a table of trials, by the ending of the file."""
+    """Return whether a problem is a table of trials, by the suffix of the file."""
     return Path(source).suffix.lower() in _TABLES
 
 
@@ -80,7 +80,9 @@ def _from_table(source: str | TableFile, widths: str | None, family: str | None,
     if widths is not None:
         return Problem(instance, _declared(instance, widths, owner), (means,))
     said = f"{means} Widths: safe widths from the same table, all of which hold with 95 % confidence; "
-    return Problem(instance, history.clusters(), (f"{said}--widths spans takes the spans of the estimates.",))
+    return Problem(
+        instance, history.clusters(), (f"{said}--widths spans uses the spans of the estimates instead.",)
+    )
 
 
 def _declared(instance: Instance, widths: str, owner: str) -> Clusters:
@@ -104,7 +106,7 @@ def _means(text: str, owner: str) -> list[list[float]]:
 
 
 def _numbers(parameter: str, text: str, owner: str) -> list[float]:
-    allowed = _EXAMPLE if parameter == "MEANS|FILE" else "numbers with commas between them"
+    allowed = _EXAMPLE if parameter == "MEANS|FILE" else "numbers separated by commas"
     values = []
     for part in text.split(","):
         try:

@@ -54,40 +54,40 @@ def replay(
     drawn with known propensities p, every row is first kept with probability :math:`p_{\min}/p`: the rows
     that are left were drawn uniformly.
 
-    The log is cut into episodes. In each, every policy starts again and runs for ``rounds`` rounds.
+    The log is cut into episodes of ``rounds`` rounds; all policies start again in each episode.
     The mean rewards of episodes are independent and unbiased. The log is read twice, a few MB at a time.
 
     Parameters
     ----------
     log
-        The path of a CSV, Excel or Parquet file, a frame, columns by name, or a ``TableFile``, with the
+        Path of a CSV, Excel or Parquet file, a data frame, columns by name, or a ``TableFile``, with the
         columns time (never decreasing), arm, reward, and optionally propensity (the probability of showing
-        this arm in this row) and group. Arms of the same name in different groups are different arms, which
-        are called ``"group / arm"``.
+        this arm in this row) and group. Arms of the same name in different groups are different arms, with
+        the labels ``"group / arm"``.
     policies
-        A policy or a list of them, or their names, as ``"clus-ucb:a=5"``. In every episode each starts again
-        with the history ``start`` alone; rewards from before, as by ``from_history``, are not used.
+        Policy or list of policies, or their names, such as ``"clus-ucb:a=5"``. In each episode they start
+        again from the history ``start``; earlier rewards, such as those of ``from_history``, are not used.
     widths
         Declared widths for policies given by name: one width, one per group in the order in which groups
         first appear, or a mapping. They must come from other data than this log.
     groups
-        The arms of every group, as for ``Clusters``; by default the column ``group`` of the log.
+        Arms by group, as for ``Clusters``; by default from the column ``group`` of the log.
     rounds
-        Rounds per episode; by default as many as leave about 20 episodes.
+        Rounds per episode; by default as many as give about 20 episodes.
     seed
         Random seed, used together with a policy's label and the number of the episode.
     confidence
-        The level of the confidence intervals.
+        Confidence level of the intervals.
     family
-        The reward family: ``"bernoulli"`` for rewards 0 or 1, ``"bounded:low=0,high=50"`` for others between
+        Reward family: ``"bernoulli"`` for rewards 0 or 1, ``"bounded:low=0,high=50"`` for others between
         known bounds, such as revenue. Widths are then in the unit of the rewards.
     progress
-        Called after every batch with a ``ReplayProgress``.
+        Function that is called after each batch with a ``ReplayProgress``.
     start
-        A history, as ``read_history`` returns it, that every policy starts with in each episode; by default
+        History, as ``read_history`` returns it, from which all policies start in each episode; by default
         none. It must come from other data than this log.
     columns
-        Names of columns in the log, by what they hold, as in ``{"arm": "ad_id"}``. By default the names
+        Names of columns in the log, by their content, as in ``{"arm": "ad_id"}``. By default the names
         above and other usual ones.
 
     Examples
@@ -112,7 +112,7 @@ def replay(
     chance = whole("seed", "replay", seed, least=0, most=LARGEST_SEED)
     level = between("confidence", "replay", confidence, 0.5, 0.9999)
     if progress is not None and not callable(progress):
-        raise invalid("progress", "replay", "a function of a ReplayProgress", progress)
+        raise invalid("progress", "replay", "a function that takes a ReplayProgress", progress)
     source = Source(log, COLUMNS, "log", "replay", columns)
     found = survey(source, law, progress)
     learners = read_learners(policies, found, groups, widths, law, start)
@@ -164,22 +164,22 @@ def _learner(made: Policy, found: Survey, start: Past | None) -> Learner:
 
 
 def needs_groups(made: Policy) -> bool:
-    """Tell whether a policy needs to know the groups."""
+    """Return whether a policy needs to know the groups."""
     return made.name in _GROUPED or (made.uses_widths and not made.widths_optional)
 
 
 def needs_widths(made: Policy) -> bool:
-    """Tell whether a policy, with its settings, needs declared widths."""
+    """Return whether a policy, with its settings, needs declared widths."""
     return made.heeds_widths and not made.widths_optional and made.settings.get("distances") is None
 
 
 def _named(spec: str, known: Clusters, grouped: bool, widths: object, family: Family) -> Policy:
     made = policy(spec, known, family=family)
     if needs_groups(made) and not grouped:
-        allowed = f"given, or a column 'group' be in the log, for {made.name}"
+        allowed = f"given for {made.name}, unless the log has a column 'group'"
         raise invalid("groups", "replay", allowed, None)
     if needs_widths(made) and widths is None:
-        allowed = f"given for {made.name}, from elsewhere than this log, such as advise on an earlier one"
+        allowed = f"given for {made.name}, from other data than this log, such as an earlier log"
         raise invalid("widths", "replay", allowed, widths)
     return made
 
@@ -193,13 +193,13 @@ def _clusters(found: Survey, groups: object, widths: object) -> Clusters:
     if found.groups is not None:
         return Clusters.from_labels(found.groups, declared, found.arms)
     if widths is not None:
-        allowed = "given with groups: a column 'group' in the log, or 'groups' from Python"
+        allowed = "given only if there are groups, such as a column 'group' in the log"
         raise invalid("widths", "replay", allowed, Described("no groups"))
     return Clusters({"all arms": found.arms}, math.inf)
 
 
 def _numbers(clusters: Clusters, found: Survey, owner: str) -> NDArray[np.int64]:
-    """Return the number that the clusters give every arm of the log; both must have the same arms."""
+    """Return the number in the clusters of each arm of the log; both must have the same arms."""
     places = {str(label): place for place, label in enumerate(clusters.arms)}
     strange = [repr(arm) for arm in found.arms if arm not in places]
     if strange:

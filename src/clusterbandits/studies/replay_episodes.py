@@ -2,8 +2,8 @@ r"""The second reading of a log: its rows are thinned to a uniform log and cut i
 
 A row of a uniform log over K arms shows the arm that a policy chose with probability 1/K, whatever it chose
 and whatever the rewards before. An episode gets enough rows to match ``rounds`` rounds in 999 of 1000
-episodes, P(Binomial(rows, 1/K) < rounds) ≤ 0.001. The others are left out. Matching does not depend on
-rewards, so this causes no bias.
+episodes, P(Binomial(rows, 1/K) < rounds) ≤ 0.001. Episodes that run out of rows are omitted. Matching does
+not depend on rewards, so this causes no bias.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _FEWEST, _MOST = 2, 100_000
 _UNCHANGED = "the log must not change while it is read"
 #: The share of episodes that may run out of rows.
 _UNFINISHED = 1e-3
-#: For more rounds a normal approximation is used; SciPy's quantile of far more ends the process.
+#: For more rounds a normal approximation is used; for many more, SciPy's quantile crashes.
 _COUNTED = 10**9
-#: What a random stream is for, the first word of its key.
+#: The purpose of a random stream, the first word of its key.
 _THINNING, _CHOICE = range(2)
 
 
@@ -80,7 +80,7 @@ def rounds_in(rows: int, arms: int) -> int:
 
 
 def plan_episodes(source: Source, found: Survey, rounds: object) -> Episodes:
-    """Return how to cut the log: by default into about 20 episodes; refuse where it is too short."""
+    """Return the episodes of a log, by default about 20; refuse a log that is too short."""
     arms, usable = len(found.arms), int(found.usable)
     if rounds is None:
         return _by_default(source, found)
@@ -103,7 +103,7 @@ def _by_default(source: Source, found: Survey) -> Episodes:
     rounds = rounds_in(rows, arms) if rows else 0
     if rounds < arms:
         rounds_option = "--rounds" if source.naming.command else "rounds="
-        rule = f"{EPISODES} episodes with a round for every arm need about "
+        rule = f"{EPISODES} episodes with one round per arm need about "
         rule += f"{EPISODES * rows_for(arms, arms):,} usable rows; {rounds_option} sets shorter episodes"
         raise source.refuse(rule, _usable(found))
     return Episodes(rounds, rows)
@@ -118,7 +118,7 @@ def _usable(found: Survey) -> str:
 
 
 class Learner(NamedTuple):
-    """A policy, its number for every arm of the log, and the history that it starts with."""
+    """A policy, its number for each arm of the log, and the history that it starts from."""
 
     policy: Policy
     numbers: NDArray[np.int64]

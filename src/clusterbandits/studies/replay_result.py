@@ -1,4 +1,4 @@
-"""The result of a replay: the mean reward per round of every policy, with its interval."""
+"""The result of a replay: the mean reward per round of each policy, with its interval."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-#: Episodes of fewer rounds per arm say little of what a policy learns.
+#: Episodes with fewer rounds per arm are too short for a policy to learn much.
 _ROUNDS_AN_ARM = 20
-#: The skewness of the mean reward of an episode from which on Student's interval is too short.
+#: The skewness of the mean reward of an episode above which Student's interval is too short.
 _MOST_SKEWNESS = 1.0
 
 
@@ -40,7 +40,7 @@ class Interval(NamedTuple):
 
 
 def interval(values: Floats, confidence: float) -> Interval:
-    """Return the mean of independent values and Student's interval for what it estimates.
+    """Return the mean of independent values and Student's interval for their expectation.
 
     Examples
     --------
@@ -55,30 +55,30 @@ def interval(values: Floats, confidence: float) -> Interval:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplayResult:
-    """The reward a round of every policy in every episode; prints as a table.
+    """The mean reward per round of each policy in each episode; printed as a table.
 
     Methods take a policy by its label or its position.
 
     Parameters
     ----------
     labels
-        The name of every policy.
+        Display names of the policies.
     rounds
-        Rounds of an episode, each played by a policy that starts again.
+        Rounds per episode; policies start again in each episode.
     means
         ``[policy, episode]``: mean reward per round; NaN where too few rows matched.
     alarmed
-        For every policy, the episodes in which rewards contradicted a declared width.
+        Per policy, the number of episodes in which rewards contradicted a declared width.
     usable
         Rows of the uniform log that was replayed.
     log
-        What the log consists of.
+        Contents of the log.
     confidence
-        The level of all intervals.
+        Confidence level of all intervals.
     seed
-        The random seed.
+        Random seed.
     start_trials
-        The number of trials that every policy knew before its first round; 0 without a history.
+        Number of trials in the history before the first round; 0 without a history.
     """
 
     labels: tuple[str, ...]
@@ -103,14 +103,14 @@ class ReplayResult:
     def difference(self, policy: str | int, other: str | int) -> Interval:
         """Return the mean reward per round of ``policy`` minus that of ``other``.
 
-        Episodes of all policies begin at the same rows, and where two choose alike they meet the same
-        rewards: most of the noise is common, and goes.
+        Episodes of all policies begin at the same rows, and policies that choose alike get the same rewards,
+        so most of the noise cancels.
         """
         apart = self.means[self._place(policy)] - self.means[self._place(other)]
         return interval(apart[~np.isnan(apart)], self.confidence)
 
     def matched(self, policy: str | int) -> float:
-        """Return the share of the log's rows that count: those that showed the arm the policy chose."""
+        """Return the share of the log's rows that matched: those that showed the arm the policy chose."""
         return self.values(policy).size * self.rounds / self.log.rows
 
     def table(self) -> Table:
@@ -136,9 +136,9 @@ class ReplayResult:
         return Table(("arm", "group", "rows", "reward", "±"), tuple(rows), notes=notes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the reward per round of every policy with its confidence interval; return the Matplotlib axes.
+        """Draw the reward per round of each policy with its confidence interval; return the Matplotlib axes.
 
-        A dashed line shows what the log's own choices earned.
+        A dashed line shows the mean reward of the log's own choices.
 
         Parameters
         ----------
@@ -229,8 +229,8 @@ class ReplayResult:
         share = unnoticed(log)
         if share is not None:
             notes.append(
-                f"Propensities agree with what was shown. Up to {100 * share:.2g} % of visitors, never shown "
-                "some arm, would go unnoticed; the interval does not know of them."
+                f"Propensities agree with the arms shown. Up to {100 * share:.2g} % of visitors may never be "
+                "shown some arm without this test detecting it; the intervals do not account for them."
             )
         if self.start_trials + self.rounds < _ROUNDS_AN_ARM * len(log.arms):
             short = f"Episodes of {count_text(self.rounds, 'round')} are short for {len(log.arms)} arms"

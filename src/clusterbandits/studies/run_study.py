@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from clusterbandits.simulation.campaign import Listener
 
-#: The study itself, word by word, in the folder of its report.
+#: The verbatim copy of the study in the folder of its report.
 COPY = "study.toml"
-#: Tells the folder of a study from others, of which nothing may be written over or removed.
+#: Marks the folder of a study: the files of any other folder must not be overwritten or removed.
 MARK = "_study.json"
 _MARKED = '{"format":"clusterbandits study 1"}\n'
-#: Problems that get pictures of their own.
+#: The largest number of problems with their own pictures.
 _MOST_SECTIONS = 24
-_BANDS = "Bands and ± hold what chance leaves open in the mean of all runs."
+_BANDS = "Bands and ± show the statistical error of the mean over all runs."
 _BOUNDS = (
-    "Lines of bounds have the right slope per log n and begin on the curve they belong to: bounds say how "
-    "fast regret grows, not how large it is."
+    "Lines of bounds start on the curve of their policy and have the slope of the bound: a bound states how "
+    "fast regret grows with log n, not how large it is."
 )
 
 
@@ -52,14 +52,14 @@ def run_study(
     Parameters
     ----------
     study
-        A study, or the path of its file.
+        Study, or the path of its file.
     out
-        The folder of the report, by default one with the study's name. Runs that it has from an earlier call
-        are not simulated again, those of another version of the study included.
+        Folder of the report, by default named after the study. Finished runs in it are reused, even if the
+        study was edited since.
     workers
-        Threads; by default one per core. No bit depends on it.
+        Number of threads, by default one per core. The result does not depend on it.
     executor
-        Any ``concurrent.futures.Executor`` to use instead.
+        ``concurrent.futures.Executor`` to use instead of threads; by default none.
     listener
         Called several times per second with a ``Progress``.
     """
@@ -73,7 +73,7 @@ def run_study(
     sections: dict[str, Section] = {}
     first = contenders(chosen, chosen.cases[0]) if executor is None else []
     learners = [one.plan.policies[0] for one in first]
-    # Closed, so that nothing runs on for a report that an error or Ctrl-C has ended.
+    # Closed, so that no simulation continues after an error or Ctrl-C.
     with precompiled(learners, chosen.horizon), contextlib.closing(campaign.finished()) as comparisons:
         for comparison in comparisons:
             name = comparison.case.name
@@ -87,7 +87,7 @@ def run_study(
 
 
 def _claim(folder: Path) -> None:
-    """Take a folder for a report: a new or empty one, or one of a study."""
+    """Reserve a folder for a report: it must be new, empty, or the folder of a study."""
     names = claimed_folder(folder, MARK, _MARKED)
     if names and not _is_marked(folder / MARK):
         allowed = "a new or empty folder, or the folder of a study"
@@ -130,7 +130,7 @@ def _write(report: StudyReport, sections: Sequence[Section]) -> None:
         sections=(overview, *drawn, *sections),
     )
     frames = {"summary": report.frame(), "curves": report.curves()}
-    # Not where it is, nor what was stored before: a study that was interrupted ends with the same bytes.
+    # Without paths and counts of reused runs, so that an interrupted study ends with the same bytes.
     found = {key: value for key, value in report.to_dict().items() if key in {"title", "rows"}}
     texts = {COPY: study.text, "summary.json": to_json(found, indent=2) + "\n"}
     write_folder(page, frames, texts, report.folder)

@@ -1,20 +1,20 @@
-r"""How far apart the arms of a group can be: upper confidence bounds of spans, for any number of trials.
+r"""Safe widths: upper confidence bounds on the spans of groups, for any number of trials.
 
-A group's span is :math:`p_i - p_j` for one fixed pair of arms, its best and its worst. Nobody knows which,
-but only that pair's bound must hold, so nothing is lost to the number of arms. With x of n trials successful,
+A group's span is :math:`p_i - p_j` for one fixed pair of arms, its best and its worst. The pair is unknown,
+but only its bound must hold, so no correction for the number of arms is needed. With x successes in n trials,
 
 .. math::
     U = P(X_i \le x_i \mid p_i), \qquad V = P(X_j \ge x_j \mid p_j)
 
 are independent and at least as large as uniform numbers, so :math:`P(UV \le c) \le c (1 - \log c)` (Fisher).
-For the c at which that is δ, :math:`UV > c` but for a chance of δ, and then
+For the c at which this is δ, :math:`UV > c` with probability at least 1 − δ, and then
 
 .. math::
     p_i - p_j \le \max_{c \le t \le 1} \left[ \mathrm{up}_i(t) - \mathrm{low}_j(c / t) \right]
 
-with the one-sided bounds of Clopper and Pearson. The largest of that over all pairs is the safe width. Only
-that U and V are at least as large as uniform numbers is used, so other bounds that hold at every level t do
-as well: those of ``mean_bounds`` for rewards of any distribution between two bounds.
+with the one-sided bounds of Clopper and Pearson. The safe width is the largest of these over all pairs. The
+proof only needs that U and V are at least as large as uniform numbers, so it holds for all bounds that are
+valid at every level t, such as those of ``mean_bounds`` for rewards of any distribution between two bounds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-#: Splits of c that are tried; each stands for all up to the next, so that none is missed between them.
+#: The number of splits of c; each is a bound for all splits up to the next one.
 _CELLS = 256
 _DIGITS = 3
 
@@ -45,17 +45,16 @@ _DIGITS = 3
 def safe_widths(
     groups: Iterable[Sums | tuple[ArrayLike, ArrayLike]], confidence: float = CONFIDENCE
 ) -> tuple[float, ...]:
-    """Return a width for every group that is at least its span; all are, but for a chance of 1 - confidence.
+    """Return one width per group; all are at least the spans with the given confidence.
 
-    Rounded up to three digits. A group of one arm has the width 0 and takes no part.
+    Widths are rounded up to three digits. A group of one arm has the width 0 and does not count.
 
     Parameters
     ----------
     groups
-        What was observed of the arms of every group, or their trials and successes; all arms are
-        independent.
+        Observations of the arms of each group, or their trials and successes; all arms are independent.
     confidence
-        The chance that every width is wide enough, whatever the means are.
+        Probability that all widths are wide enough, whatever the means are.
 
     Examples
     --------
@@ -68,19 +67,19 @@ def safe_widths(
 
 
 def own_risk(confidence: float, groups: int) -> float:
-    """Return the chance of being wrong that each of some independent groups may take."""
+    """Return the error probability that is allowed for each of several independent groups."""
     return -math.expm1(math.log(confidence) / max(groups, 1))
 
 
 def span_bound(trials: ArrayLike, successes: ArrayLike, risk: float) -> float:
-    """Return an upper bound of the largest difference of means that fails with a chance of ``risk`` at most.
+    """Return an upper bound on the largest difference of means, at most ``risk`` likely to fail.
 
     Parameters
     ----------
     trials, successes
-        Of every arm; not only whole numbers, so that one can ask what more trials would tell.
+        Numbers per arm; fractions are allowed, to compute the bound for more trials.
     risk
-        The chance of being wrong, whatever the means are.
+        Probability of error, whatever the means are.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def fisher_product(risk: float) -> float:
 
 
 def _widest_pair(highs: Floats, lows: Floats) -> Floats:
-    """Return the largest high less low of two different arms in every row."""
+    """Return the largest high minus low of two different arms in each row."""
     best, worst = highs.argmax(axis=1), lows.argmin(axis=1)
     rows = np.arange(len(highs))
     top, bottom = highs[rows, best], lows[rows, worst]

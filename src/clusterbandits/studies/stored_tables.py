@@ -25,42 +25,42 @@ if TYPE_CHECKING:
 
     from clusterbandits.studies.table_file import Naming, TableFile
 
-#: Bytes of a text file that are read at a time; the reader is up to 32 times as far ahead.
+#: Bytes of a text file that are read at a time; the reader reads up to 32 times as many ahead.
 BLOCK = 2**20
 #: Rows of other tables in a batch.
 _ROWS = 2**17
 _DELIMITERS = ",;\t"
-#: As Arrow calls the encoding that it reads without a detour.
+#: Arrow's name for the encoding that it reads without conversion.
 _UTF8 = "utf8"
 _SHORT_ROW = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _UTF16_MARKS, _UTF32_MARKS = (b"\xff\xfe", b"\xfe\xff"), (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
-#: What Windows-1252 makes of text in another encoding: many accented letters in a row, capital ones inside
-#: words, or signs inside words.
+#: Text in another encoding, read as Windows-1252: many accented letters in a row, accented capitals or signs
+#: inside words.
 _NOT_WESTERN = re.compile(
     "[\u0080-\uffff]{4}|[a-z][À-ÖØ-ÞŠŒŽŸ]|[a-zA-Z][‚„†‡ˆ‰‹›•˜™¤¦¨¬¯¶¸][a-zA-Z]|[À-ß][^\\x00-\\x7fÀ-ÿ]"
 )
 
 
 class UnfitCellError(Exception):
-    """A cell that the reader cannot convert to the type that was asked for."""
+    """A cell that the reader cannot convert to the requested type."""
 
 
 class StoredTable(Protocol):
     """A table that can be read as often as needed."""
 
     names: list[str]
-    #: What separates the cells of a text file; None for other tables.
+    #: The delimiter of a text file; None for other tables.
     delimiter: str | None
 
     def parts(self, types: Mapping[str, Any]) -> Iterator[Any]:
         """Return the rows of some columns as Arrow batches; text files convert cells to these types."""
 
     def line(self, row: int) -> int | None:
-        """Return where a row, counted from 1, is as an editor or a spreadsheet counts; None in memory."""
+        """Return the line of a row, both counted from 1, in an editor or a spreadsheet; None in memory."""
 
 
 def open_table(table: TableFile, naming: Naming) -> StoredTable:
-    """Return the table that a description names, by its content and not by its ending."""
+    """Return the table of a description; the content determines the format, not the suffix."""
     path = table.path
     if path is None:
         return MemoryTable(_in_memory(table.table, naming))
@@ -119,12 +119,12 @@ class ParquetTable:
             ) from None
 
     def parts(self, types: Mapping[str, Any]) -> Iterator[Any]:
-        """Return the rows with the types that the file gives them."""
+        """Return the rows with the types of the file."""
         with self._opened() as file:
             yield from file.iter_batches(_ROWS, columns=list(types))
 
     def line(self, row: int) -> None:
-        """Return None: nobody counts lines of such a file."""
+        """Return None: such a file has no lines."""
 
 
 class TextTable:
@@ -155,7 +155,7 @@ class TextTable:
         read = pa.csv.ReadOptions(block_size=BLOCK, use_threads=False, encoding=self.encoding)
         parse = pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         try:
-            # An open file: Arrow takes a path such as http:/x for an address.
+            # An open file, because Arrow would read a path such as http:/x as a URL.
             with (
                 _readable(self._naming),
                 self._path.open("rb") as file,
@@ -168,7 +168,7 @@ class TextTable:
             raise self._explained(str(error)) from None
 
     def _explained(self, message: str) -> Exception:
-        """Return what is wrong with a file, from what the reader says of it."""
+        """Return the error for a file, given the message of the reader."""
         if "UTF8" in message or "UTF-8" in message:
             return self._naming.error(*_other_encoding(self._naming))
         if "Empty CSV" in message:
@@ -187,7 +187,7 @@ class TextTable:
         )
 
     def line(self, row: int) -> int | None:
-        """Return the line on which a row begins: line 1 has the names, and cells may contain line ends."""
+        """Return the first line of a row: line 1 has the names, and cells may contain line ends."""
         try:
             with self._path.open(encoding=self.encoding, newline="") as file:
                 reader, before, rows = csv.reader(file, delimiter=str(self.delimiter)), 0, -1
@@ -202,7 +202,7 @@ class TextTable:
 
 
 def row_text(row: int, line: int | None) -> str:
-    """Return a row and where it is: "Row 3 (line 4)"."""
+    """Return a row with its line: "Row 3 (line 4)"."""
     return f"Row {row}" if line is None else f"Row {row} (line {line})"
 
 
@@ -260,7 +260,7 @@ def _detected(path: Path, naming: Naming) -> str:
 
 
 def _western(path: Path, naming: Naming) -> str:
-    """Return Windows-1252, which contains Latin-1, if what it makes of the file looks like text."""
+    """Return Windows-1252, which contains Latin-1, if the decoded file looks like text."""
     try:
         with path.open(encoding="cp1252", newline="") as file:
             while text := file.read(BLOCK):
@@ -272,7 +272,7 @@ def _western(path: Path, naming: Naming) -> str:
 
 
 def _delimiter(path: Path, encoding: str, naming: Naming) -> str:
-    """Return what is most frequent in the first line."""
+    """Return the most frequent delimiter in the first line."""
     try:
         with path.open(encoding=encoding) as file:
             line = file.readline(2**16)

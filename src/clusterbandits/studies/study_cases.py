@@ -1,4 +1,4 @@
-"""The cases of a study: instances, written down, read from a table or drawn, and their declared widths."""
+"""The cases of a study: instances, given, read from a table or drawn, and their declared widths."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KINDS = ("means", "table", "random")
 _EXAMPLE = "[[instances]] means = [[0.41, 0.42], [0.45]]"
 _MOST_INSTANCES = 100_000
 _MOST_DRAWN = 10_000_000
-#: What is drawn for every instance, with the least and the most it may be.
+#: The numbers that are drawn for each instance, with their smallest and largest allowed values.
 _DRAWN = (("groups", 1, MOST_TABLE_ARMS), ("arms", 1, MOST_TABLE_ARMS), ("span", 0, 1e6))
 
 
@@ -44,19 +44,19 @@ class WidthRule:
     """A way to declare widths, for any instance."""
 
     name: str
-    #: Times the true span; None where widths are given as numbers.
+    #: The multiple of the true span; None if widths are given as numbers.
     factor: float | None = None
-    #: One width for all groups, or one for each.
+    #: One width for all groups, or one per group.
     given: Any = None
 
     @property
     def tick(self) -> str:
-        """The name as an axis of multiples of the true spans shows it: the factor alone."""
+        """The name on an axis of multiples of the true spans: only the factor."""
         plain = self.factor is not None and self.name in {"spans", f"{number_text(self.factor)} × spans"}
         return number_text(self.factor) if plain and self.factor is not None else self.name
 
     def clusters(self, instance: Instance) -> Clusters:
-        """Return what a learner is told of an instance.
+        """Return the groups of an instance with the widths of this rule.
 
         Examples
         --------
@@ -66,7 +66,7 @@ class WidthRule:
         """
         if self.factor is None:
             return instance.clusters(self.given)
-        # Infinity tells nothing, of a single arm too.
+        # An infinite factor means no restriction, also for a group of one arm.
         return instance.clusters(
             [self.factor * span if span else _none(self.factor) for span in instance.spans]
         )
@@ -80,7 +80,7 @@ EXACT = WidthRule("spans", factor=1.0)
 
 
 def widths_labels(label: str, rules: Sequence[WidthRule]) -> list[str]:
-    """Return what a policy is called with each of some rules; its label alone where there is one rule.
+    """Return the labels of a policy, one per rule; without the rule's name if there is only one.
 
     Examples
     --------
@@ -129,19 +129,19 @@ def _listed(value: object) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """One problem, and the ways in which its widths are declared."""
+    """One problem, and the ways to declare its widths."""
 
     name: str
     instance: Instance
     rules: tuple[WidthRule, ...]
-    #: The name of the drawn instances it is one of; empty where it stands for itself.
+    #: The name of its family of drawn instances; empty if it was not drawn.
     drawn: str = ""
-    #: What policies know before the first round.
+    #: The history before the first round.
     start: Start = NO_HISTORY
 
 
 def read_cases(document: Document, folder: Path, seed: int, rules: tuple[WidthRule, ...]) -> tuple[Case, ...]:
-    """Return all cases of a study; its seed and its rules serve instances that have none of their own."""
+    """Return all cases of a study; its seed and its rules are the defaults of instances."""
     where: Keys = ("instances",)
     tables = document.tables(document.data.get("instances"), where, INSTANCE, _EXAMPLE)
     cases: list[Case] = []
@@ -167,13 +167,13 @@ def read_cases(document: Document, folder: Path, seed: int, rules: tuple[WidthRu
 
 
 def _start(document: Document, table: dict[str, Any], where: Keys, folder: Path, instance: Instance) -> Start:
-    """Return the history of an instance that is not drawn; none where the table names none."""
+    """Return the history of an instance that is not drawn; no trials if the table names none."""
     named = table.get("start")
     if named is None:
         return NO_HISTORY
     with document.at(*where, "start"):
         if "random" in table:
-            raise invalid("start", OWNER, "left out where instances are drawn", named)
+            raise invalid("start", OWNER, "left out for drawn instances", named)
         bounded = instance.family.spec if isinstance(instance.family, Bounded) else None
         start = read_start(_history("start", named, folder, bounded), instance.arms, OWNER)
         start.check_family(instance.family, OWNER)
@@ -243,7 +243,7 @@ def _drawn(
     arms = int(ranges["groups"][1] * ranges["arms"][1])
     with document.at(*where, "arms"):
         if arms > MOST_TABLE_ARMS or count * arms > _MOST_DRAWN:
-            allowed = f"at most {MOST_TABLE_ARMS:,} an instance and {_MOST_DRAWN:,} in all"
+            allowed = f"at most {MOST_TABLE_ARMS:,} per instance and {_MOST_DRAWN:,} in total"
             raise invalid("arms", OWNER, allowed, Described(f"up to {arms:,} in each of {count:,}"))
     with document.at(*where):
         for k in range(count):
@@ -260,7 +260,7 @@ def _whole_between(rng: np.random.Generator, ends: tuple[float, float]) -> int:
 
 
 def _range(key: str, value: object, least: float, most: float) -> tuple[float, float]:
-    """Return the least and the most of what is drawn; one number is both."""
+    """Return the ends of the range of a drawn number; a single number is both ends."""
     ends = [as_float(end) for end in value] if is_list(value) else [as_float(value)] * 2
     inside = len(ends) == 2 and least <= ends[0] <= ends[1] <= most
     counts = key != "span"

@@ -1,4 +1,4 @@
-"""A study: everything that decides its results, read from a file."""
+"""A study: everything that determines its results, read from a file."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _EXAMPLE = 'policies = ["kl-ucb", "clus-ucb"]'
 
 @dataclass(frozen=True)
 class StudyPolicy:
-    """A policy of a study, to be made for any instance."""
+    """A policy of a study, which can be created for any instance."""
 
     text: str
     settings: dict[str, Any]
     label: str | None
-    #: Whether widths can change what it does: it is then simulated with each way to declare them.
+    #: Whether widths can change its choices: it is then simulated with each way to declare them.
     heeds_widths: bool = True
 
     def learner(self, clusters: Clusters, family: Family | str = "bernoulli") -> Policy:
@@ -42,13 +42,13 @@ class StudyPolicy:
         return policy(self.text, clusters, family=family, label=self.label, **self.settings)
 
     def rules(self, case: Case) -> tuple[WidthRule, ...]:
-        """Return the ways to declare widths that it is simulated with."""
+        """Return the ways to declare widths with which it is simulated."""
         return case.rules if self.heeds_widths else case.rules[:1]
 
 
 @dataclass(frozen=True)
 class Study:
-    """Cases, policies, and how many runs of how many rounds."""
+    """Cases, policies, and the settings of the simulations."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ class Study:
     checkpoints: tuple[int, ...]
     cases: tuple[Case, ...]
     policies: tuple[StudyPolicy, ...]
-    #: The file it was read from, word by word.
+    #: The verbatim text of its file.
     text: str
 
 
@@ -70,7 +70,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     Parameters
     ----------
     path
-        The file. Paths of tables in it are relative to its folder.
+        Path of the study; paths of tables in it are relative to its folder.
     """
     file = Path(path)
     return parse_study(read_text(file, "The study"), file.name, file.parent)
@@ -84,9 +84,9 @@ def parse_study(text: str, name: str = "study.toml", folder: Path = Path()) -> S
     text
         TOML, as the documentation of studies describes it.
     name
-        The name of the file in errors.
+        Name of the file, for error messages.
     folder
-        The folder that paths of tables are relative to.
+        Folder to which paths of tables are relative.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def _policy(document: Document, value: object, place: int) -> StudyPolicy:
 
 
 def _check_labels(document: Document, policies: dict[str, StudyPolicy], cases: tuple[Case, ...]) -> None:
-    """Refuse labels that are equal once the names of widths follow them."""
+    """Refuse labels that become equal when the names of widths are appended."""
     for case in {tuple(rule.name for rule in case.rules): case for case in cases}.values():
         names: set[str] = set()
         for place, (label, one) in enumerate(policies.items()):
@@ -175,12 +175,12 @@ def _check_labels(document: Document, policies: dict[str, StudyPolicy], cases: t
                 if name in names:
                     with document.at("policies", place):
                         twice = Described(f"'{name}' twice")
-                        raise invalid("label", OWNER, "a different one for every policy and widths", twice)
+                        raise invalid("label", OWNER, "different for all policies and widths", twice)
                 names.add(name)
 
 
 def _check_rounds(document: Document, cases: tuple[Case, ...], horizon: int) -> None:
-    """Refuse more rounds than policies can count, or than counts without a ceiling can be added up over."""
+    """Refuse more rounds than policies can count, or than sums of unbounded counts allow."""
     with document.at("horizon"):
         for case in cases:
             case.start.check_horizon(horizon, OWNER)
@@ -192,7 +192,7 @@ def _check_rounds(document: Document, cases: tuple[Case, ...], horizon: int) -> 
 
 
 def _check_size(document: Document, study: Study) -> None:
-    """Refuse results that would not fit into memory: of one instance, and the curves of all."""
+    """Refuse results that would not fit into memory: those of one instance, or the curves of all."""
     rounds, rows = len(study.checkpoints), 0
     for case in study.cases:
         labels = sum(len(one.rules(case)) for one in study.policies)

@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from clusterbandits.studies.study_file import Study
     from clusterbandits.studies.study_runs import Comparison
 
-#: Curves that end this many times higher than the first policy's leave the picture.
+#: The axis of regret ends at this multiple of the first policy's regret.
 _HIGHEST = 3.0
 _MOST_GROUPS = 24
 _MOST_ARMS = 200
 _MOST_CURVES = 8
-#: Instances of an overview, and standard errors to either side of a mean that hold 95 %.
+#: The largest number of instances in an overview, and the half-width of a 95 % interval in standard errors.
 _MOST_SHOWN, _TWO_SIDED = 40, 1.96
-#: Letters of a name in the names of files.
+#: Characters of a name in the names of files.
 _SHORT = 40
 
 
@@ -78,7 +78,7 @@ class StudyReport:
         return self.folder / "index.html"
 
     def frame(self) -> pd.DataFrame:
-        """Return a row for every policy on every problem, as in data/summary.csv."""
+        """Return one row per policy and problem, as in data/summary.csv."""
         return summary_frame(self.summaries)
 
     def curves(self) -> pd.DataFrame:
@@ -129,7 +129,7 @@ class StudyReport:
         return "".join(parts)
 
     def _parts(self) -> Iterator[Table | str]:
-        """Return tables and the sentences to take away from them."""
+        """Return tables, each with its main result in a sentence."""
         alone = [one for one in self.summaries if not one.drawn]
         if alone:
             yield overview_table(self.study, self.summaries)
@@ -156,7 +156,7 @@ def summary_view(summary: CaseSummary) -> RegretView:
 
 
 def overview_view(summaries: Sequence[CaseSummary]) -> EstimatesView:
-    """Return the ratios of regret on several instances, run by run, a group of rows for each."""
+    """Return the ratios of regret on several instances, run by run, with a group of rows per instance."""
     base = summaries[0].base["policy"]
     groups = []
     for one in summaries[:_MOST_SHOWN]:
@@ -179,7 +179,7 @@ def overview_view(summaries: Sequence[CaseSummary]) -> EstimatesView:
 
 
 def case_section(place: int, comparison: Comparison, summary: CaseSummary) -> Section:
-    """Return one problem: its arms, what was paid, and where the pulls went."""
+    """Return the section of one problem: its arms, the regret and the pulls."""
     key = f"instance-{place + 1}"
     return Section(
         key,
@@ -195,7 +195,7 @@ def _pictures(key: str, comparison: Comparison) -> list[Picture]:
     case, result, bound = comparison.case, comparison.result, bound_of(comparison)
     drawn: dict[str, Any] = {"anchor": max(1.0, result.horizon / 100), "top": _top(result)}
     several = len({one.rule.name for one in comparison.contenders.values()}) > 1
-    # Bounds are slopes over rounds that are counted from nothing.
+    # The slopes of bounds are for runs without a history.
     drawn["bound"] = None if several or result.start_trials else bound
     pictures = []
     parts = case.instance.partition
@@ -224,7 +224,7 @@ def _pictures(key: str, comparison: Comparison) -> list[Picture]:
 
 
 def _top(result: Result) -> float | None:
-    """Return where the axis of regret must end for the curves that matter to be seen."""
+    """Return the end of the axis of regret at which the lower curves stay legible; None to show all."""
     finals = [float(result.mean(label)[-1]) for label in result.labels]
     cap = _HIGHEST * finals[0]
     return cap if finals[0] > 0 and max(finals) > cap else None
@@ -249,13 +249,13 @@ def _sweep(key: str, comparison: Comparison) -> Picture:
         [rule.tick if multiples else rule.name for rule in rules],
         sweeps,
         name=f"{key}-widths",
-        title="Told more or less than the truth",
+        title="Regret with other declared widths",
         axis="declared widths, times the true spans" if multiples else "declared widths",
     )
 
 
 def family_section(place: int, name: str, family: Sequence[CaseSummary]) -> Section:
-    """Return all drawn problems of one kind."""
+    """Return the section of a family of drawn problems."""
     regrets = family_regrets(family)
     base = family[0].base["policy"]
     key = f"drawn-{place + 1}-{re.sub(r'[^A-Za-z0-9]+', '-', name)[:_SHORT]}"

@@ -1,4 +1,4 @@
-"""The simulations of a study: every policy on every case, once with each way to declare widths."""
+"""The simulations of a study: each policy on each case, once with each way to declare widths."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clusterbandits.studies.study_cases import Case, WidthRule
     from clusterbandits.studies.study_file import Study
 
-#: Simulations from which on each one is run and stored in one piece.
+#: From this number of simulations on, each is run and stored as one block.
 _MANY = 64
 _FEW_PIECES = 8
 _SHORT = 40
@@ -46,12 +46,12 @@ class Contender:
 
     @property
     def clusters(self) -> Clusters:
-        """What the policy knows."""
+        """The clusters and widths that the policy is given."""
         return self.plan.policies[0].clusters
 
     @property
     def heeds_widths(self) -> bool:
-        """Whether the declared widths can change what it does."""
+        """Whether the declared widths can change its choices."""
         return self.plan.policies[0].heeds_widths
 
 
@@ -90,7 +90,7 @@ def contenders(study: Study, case: Case) -> list[Contender]:
 
 
 def count_simulations(study: Study) -> int:
-    """Return how many different simulations there are in all."""
+    """Return the number of different simulations."""
     count = 0
     for case in study.cases:
         several = len(case.rules) > 1
@@ -128,7 +128,7 @@ class StudyCampaign:
         self._campaign = Campaign(
             self._simulations(), chosen, listener, runs=runs, rounds=runs * study.horizon
         )
-        #: Of every case under way, its contenders and the results so far, by folder.
+        #: For each case in progress, its contenders and the results so far, by folder.
         self._open: dict[str, tuple[list[Contender], dict[str, Result]]] = {}
 
     @property
@@ -138,11 +138,11 @@ class StudyCampaign:
 
     @property
     def reused(self) -> int:
-        """The runs that were read from an earlier call's folder."""
+        """The number of runs that were reused from an earlier call."""
         return self._campaign.reused
 
     def finished(self) -> Generator[Comparison, None, None]:
-        """Simulate, and yield every case when all its contenders are finished."""
+        """Simulate, and yield each case when all its contenders are finished."""
         for simulation in self._campaign.finished():
             case, folder = simulation.key
             found, results = self._open[case.name]

@@ -1,4 +1,4 @@
-"""What a study file may hold: every key, what it must be and what it means; and examples to start from."""
+"""The schema of study files: each key with its meaning and the allowed values; and example studies."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from clusterbandits.tables import WIDTH
 from clusterbandits.validate import known_name
 
 STUDY = (
-    Key("title", "text", "stands above the report", "the file's name"),
+    Key("title", "text", "title of the report", "the file's name"),
     Key("note", "text", "a paragraph under the title", "none"),
-    Key("horizon", "a whole number from 1 to 1e15", "rounds of every run", "1e5"),
-    Key("runs", "a whole number of at least 2", "independent runs of every policy on every instance", "48"),
-    Key("seed", "a whole number of at least 0", "decides all randomness", "0"),
-    Key("paired", "true or false", "whether policies of a run meet the same rewards", "true"),
+    Key("horizon", "a whole number from 1 to 1e15", "rounds per run", "1e5"),
+    Key("runs", "a whole number of at least 2", "independent runs per policy and instance", "48"),
+    Key("seed", "a whole number of at least 0", "random seed", "0"),
+    Key("paired", "true or false", "whether all policies of a run get the same rewards", "true"),
     Key(
         "checkpoints",
         "a whole number of at least 1, or a list of rounds",
-        "when pulls are written down",
-        "ten a decade",
+        "rounds at which pulls are recorded",
+        "ten per decade",
     ),
     Key("instances", "a list of tables", "the problems, see below"),
-    Key("widths", "a list of tables", "what policies are told, see below", "the true spans"),
-    Key("policies", "a list of texts or tables", "who plays, see below; differences are to the first"),
+    Key("widths", "a list of tables", "the declared widths, see below", "the true spans"),
+    Key("policies", "a list of texts or tables", "the policies, see below; all are compared with the first"),
 )
 
 INSTANCE = (
-    Key("name", "text, different for each", "what the report calls it", "its place"),
-    Key("means", "lists of means, one for each group, or a table by group", "the means, written here"),
+    Key("name", "text, different for each", "display name", "the name of its table, or its number"),
+    Key("means", "lists of means, one for each group, or a table by group", "the means themselves"),
     Key(
         "table",
         "a bundled table, a path, or a table with file, columns, decimal, …",
-        "a table of trials, whose estimates are the means; paths are relative to the study",
+        "a table of trials, whose estimated means are used; paths are relative to the study",
     ),
-    Key("random", "a table", "many instances, drawn, see below"),
+    Key("random", "a table", "many randomly drawn instances, see below"),
     Key(
         "family",
-        "a reward family, as gaussian:sigma=0.5",
+        "a reward family, such as gaussian:sigma=0.5",
         "the reward distribution; with a table, bernoulli or bounded",
         "bernoulli",
     ),
-    Key("widths", "a list of tables", "what policies are told here", "the study's widths"),
+    Key("widths", "a list of tables", "the declared widths for this instance", "the study's widths"),
     Key(
         "start",
         "as for table",
@@ -54,42 +54,43 @@ INSTANCE = (
 )
 
 RANDOM = (
-    Key("count", "a whole number from 1 to 100000", "how many instances", "10"),
-    Key("layout", "separated, overlapping or scattered", "how the groups' ranges lie", "scattered"),
-    Key("groups", "a whole number, or the least and the most", "how many groups each instance has"),
-    Key("arms", "a whole number, or the least and the most", "how many arms each group has"),
+    Key("count", "a whole number from 1 to 100000", "number of instances", "10"),
+    Key("layout", "separated, overlapping or scattered", "position of the ranges of means", "scattered"),
+    Key("groups", "a whole number, or the smallest and the largest", "number of groups per instance"),
+    Key("arms", "a whole number, or the smallest and the largest", "number of arms per group"),
     Key(
         "span",
-        "a number, or the least and the most",
+        "a number, or the smallest and the largest",
         "the difference between the largest and the smallest mean of a group",
     ),
-    Key("within", "two numbers", "the interval that holds all means", "[0.05, 0.95]"),
-    Key("seed", "a whole number of at least 0", "decides the instances", "the study's seed"),
+    Key("within", "two numbers", "the interval that contains all means", "[0.05, 0.95]"),
+    Key("seed", "a whole number of at least 0", "random seed of the instances", "the study's seed"),
 )
 
 WIDTHS = (
-    Key("name", "text, different for each", "what the report calls it", "what it says"),
-    Key("factor", "a number of at least 0, or inf", "so many times the true span of every group: 1 is exact"),
-    Key("fixed", "a number of at least 0, or inf", "the same width for every group"),
-    Key("groups", "a list of widths, or a table by group", "a width for every group"),
+    Key("name", "text, different for each", "display name", "the widths as text"),
+    Key("factor", "a number of at least 0, or inf", "widths as a multiple of the true spans: 1 is exact"),
+    Key("fixed", "a number of at least 0, or inf", "the same width for all groups"),
+    Key("groups", "a list of widths, or a table by group", "one width per group"),
 )
 
 POLICY = (
-    Key("policy", "a name or text as in clus-ucb:a=5", "which policy"),
-    Key("label", "text, different for each", "what the report calls it", "its name and settings"),
-    Key("…", "as in docs/reference/policies.md", "every setting of the policy, by its name", "its default"),
+    Key("policy", "a name, or text such as clus-ucb:a=5", "the policy"),
+    Key("label", "text, different for each", "display name", "its name and settings"),
+    Key("…", "as in docs/reference/policies.md", "any setting of the policy, by name", "its default"),
 )
 
 #: How each table is written, what it is, and its keys.
 TABLES = {
     "": ("The file itself.", STUDY),
-    "[[instances]]": ("One problem, or many drawn ones: exactly one of means, table and random.", INSTANCE),
+    "[[instances]]": ("One problem, or many drawn ones; has one of means, table and random.", INSTANCE),
     "[instances.random]": ("A family of drawn problems.", RANDOM),
     "[[widths]]": (
-        "What policies that use widths are told, each with every one: exactly one of these.",
+        "Declared widths; has one of factor, fixed and groups. Policies that use widths are "
+        "simulated once with each entry.",
         WIDTHS,
     ),
-    "[[policies]]": ("A policy; a list of texts does as well.", POLICY),
+    "[[policies]]": ("A policy; a list of texts is also allowed.", POLICY),
 }
 
 
@@ -97,7 +98,7 @@ def schema_markdown() -> str:
     """Return all tables as Markdown, for the documentation."""
     parts = []
     for head, (what, keys) in TABLES.items():
-        title = f"### `{head}`" if head else "### At the top"
+        title = f"### `{head}`" if head else "### Top level"
         rows = [f"| `{key.name}` | {key.meaning} | {key.allowed} | {key.default} |" for key in keys]
         parts.append(
             "\n".join(
@@ -111,7 +112,7 @@ def schema_text() -> str:
     """Return all keys for a terminal."""
     parts = []
     for head, (what, keys) in TABLES.items():
-        lines = [head or "At the top", textwrap.fill(what, WIDTH)]
+        lines = [head or "Top level", textwrap.fill(what, WIDTH)]
         for key in keys:
             said = f"{key.name}: {key.meaning}. {key.allowed}; default: {key.default}."
             if key.default == "required":

@@ -1,4 +1,4 @@
-"""What a study found, in rows: every policy on every problem, and all drawn problems together."""
+"""The results of a study in rows: each policy on each problem, and all drawn problems together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_ROWS = 40
 
 @dataclass(frozen=True, eq=False)
 class CaseSummary:
-    """One problem: a row for every policy, and every curve."""
+    """The results on one problem: one row and one curve per policy."""
 
     name: str
     drawn: str
@@ -47,17 +47,17 @@ class CaseSummary:
 
     @property
     def base(self) -> dict[str, Any]:
-        """The row that differences are to: the first."""
+        """The row of the first policy, with which all others are compared."""
         return self.rows[0]
 
     @property
     def cheapest(self) -> dict[str, Any]:
-        """The row of the smallest mean regret."""
+        """The row with the smallest mean regret."""
         return min(self.rows, key=lambda row: float(row["regret"]))
 
 
 def summarise(comparison: Comparison) -> CaseSummary:
-    """Return the numbers of a problem that has been played."""
+    """Return the results on a simulated problem."""
     result, case = comparison.result, comparison.case
     about = {"instance": case.name, "arms": len(result.arms), "groups": len(case.instance.spans)}
     about["start_trials"] = result.start_trials
@@ -81,56 +81,56 @@ def summarise(comparison: Comparison) -> CaseSummary:
 
 
 def bound_of(comparison: Comparison) -> RegretBound:
-    """Return the bounds with the widths of the first policy that heeds them."""
+    """Return the bounds with the widths of the first policy that uses widths."""
     found = list(comparison.contenders.values())
     heeding = next((one for one in found if one.heeds_widths), found[0])
     return regret_bound(comparison.case.instance, heeding.clusters)
 
 
 def case_sentence(summary: CaseSummary) -> str:
-    """Return who pays least, and how much less than the first policy, in a sentence."""
+    """Return the policy with the lowest regret, and the difference from the first policy, in a sentence."""
     base, least = summary.base, summary.cheapest
     paid = plus_minus(least["regret"], least["standard_error"])
     if least is base:
-        return f"{base['policy']} pays least on average: {paid}."
+        return f"{base['policy']} has the lowest mean regret: {paid}."
     less = Difference(-least["difference"], least["difference_error"])
     sure = _is_clear(less, base["runs"], len(summary.rows) - 1)
     share = less.value / max(base["regret"], 1e-300)
-    hedge = "" if sure else ", which chance alone might explain"
+    hedge = "" if sure else ", which is not statistically significant"
     return (
-        f"{least['policy']} pays least on average: {paid}, {less} ({share:.0%}) less than "
+        f"{least['policy']} has the lowest mean regret: {paid}, {less} ({share:.0%}) less than "
         f"{base['policy']}{hedge}."
     )
 
 
 def _is_clear(less: Difference, runs: int, others: int) -> bool:
-    """Tell whether the best of some policies pays less beyond chance: 95 % over all of them (Bonferroni)."""
+    """Return whether a difference from the best of several policies is significant at 95 % (Bonferroni)."""
     return bool(less.value > stdtrit(runs - 1, 1 - 0.025 / max(others, 1)) * less.error)
 
 
 def overview_table(study: Study, summaries: Sequence[CaseSummary]) -> Table:
-    """Return a row for every problem that was not drawn, and one for every policy on drawn ones."""
+    """Return a table with one row per problem that was not drawn."""
     rows = [_overview_row(one) for one in summaries if not one.drawn]
     base = summaries[0].base["policy"]
     cut = len(rows) - _MOST_ROWS
-    notes = [f"Mean regret, ± standard error. less: than {base}, run by run."]
+    notes = [f"Mean regret, ± standard error. less: regret below that of {base}, run by run."]
     if cut > 0:
         notes.append(f"{count_text(cut, 'more instance')} in data/summary.csv.")
     notes += _start_notes(study)
     title = f"{count_text(study.runs, 'run')} of {count_text(study.horizon, 'round')}"
-    columns = ("instance", "arms", "groups", base, "pays least", "regret", "less")
+    columns = ("instance", "arms", "groups", base, "lowest", "regret", "less")
     return Table(columns, tuple(rows[:_MOST_ROWS]), title=title, notes=tuple(notes))
 
 
 def _start_notes(study: Study) -> list[str]:
-    """Return a sentence for the instances whose runs begin with a history; none where there are none."""
+    """Return a sentence on the instances whose runs start from a history, if there are any."""
     known = {case.name: case.start.trials for case in study.cases if case.start.trials}
     if not known:
         return []
     if len(known) == len(study.cases) == 1:
         return [after_history(next(iter(known.values())))]
     told = [f"{name} ({count_text(trials, 'trial')})" for name, trials in known.items()]
-    return [f"Runs that begin after a history: those on {listed(told)}."]
+    return [f"Instances whose runs start from a history: {listed(told)}."]
 
 
 def _overview_row(summary: CaseSummary) -> tuple[object, ...]:
@@ -142,7 +142,7 @@ def _overview_row(summary: CaseSummary) -> tuple[object, ...]:
 
 
 def drawn_families(summaries: Iterable[CaseSummary]) -> dict[str, list[CaseSummary]]:
-    """Return the drawn problems by the name of what they were drawn from."""
+    """Return the drawn problems by the name of their family."""
     families: dict[str, list[CaseSummary]] = {}
     for one in summaries:
         if one.drawn:
@@ -157,17 +157,17 @@ def family_regrets(family: Sequence[CaseSummary]) -> dict[str, Floats]:
 
 
 def family_estimates(family: Sequence[CaseSummary]) -> list[tuple[Difference, Difference]]:
-    """Return for every policy what it pays on average over all problems of a family, and minus the first.
+    """Return each policy's mean regret over all problems of a family, and the difference from the first.
 
-    Runs of the same number may meet the same chance in every problem, so errors are those between the
-    averages of runs.
+    Runs with the same number may share random numbers across problems, so standard errors are computed from
+    the averages of runs.
     """
     runs = np.mean([one.finals for one in family], axis=0)
     return [(difference(own), difference(own - runs[0])) for own in runs]
 
 
 def family_table(name: str, family: Sequence[CaseSummary]) -> Table:
-    """Return a row for every policy: its regret over all problems, and how it compares."""
+    """Return one row per policy: its regret over all problems, and its ratios to the first policy."""
     regrets = family_regrets(family)
     base = family[0].base["policy"]
     ratios = {row.label: row for row in ratio_rows(regrets, base)}
@@ -185,32 +185,32 @@ def family_table(name: str, family: Sequence[CaseSummary]) -> Table:
 
 
 def family_sentence(family: Sequence[CaseSummary]) -> str:
-    """Return who pays least over all problems of a family, in a sentence."""
+    """Return the policy with the lowest regret over all problems of a family, in a sentence."""
     regrets = family_regrets(family)
     base = family[0].base["policy"]
     found = dict(zip(regrets, family_estimates(family), strict=True))
     least = min(found, key=lambda label: found[label][0].value)
     mean, apart = found[least]
     if least == base:
-        return f"{base} pays least on average over all instances: {mean}."
+        return f"{base} has the lowest mean regret over all instances: {mean}."
     less = Difference(-apart.value, apart.error)
     share = less.value / max(found[base][0].value, 1e-300)
     sure = _is_clear(less, family[0].base["runs"], len(found) - 1)
-    hedge = "" if sure else " (which chance alone might explain)"
+    hedge = "" if sure else " (not statistically significant)"
     better = float((regrets[least] < regrets[base]).mean())
     return (
-        f"{least} pays least on average over all instances: {mean}, {less} ({share:.0%}) less than "
+        f"{least} has the lowest mean regret over all instances: {mean}, {less} ({share:.0%}) less than "
         f"{base}{hedge}, and less in {better:.0%} of them."
     )
 
 
 def summary_frame(summaries: Sequence[CaseSummary]) -> pd.DataFrame:
-    """Return a row for every policy on every problem."""
+    """Return one row per policy and problem."""
     return pd.DataFrame([row for one in summaries for row in one.rows])
 
 
 def curve_frame(summaries: Sequence[CaseSummary]) -> pd.DataFrame:
-    """Return instance, policy, round, regret and standard_error: a row for every checkpoint."""
+    """Return instance, policy, round, regret and standard_error: one row per checkpoint."""
     parts = []
     for one in summaries:
         steps = len(one.rounds)
@@ -230,7 +230,7 @@ def curve_frame(summaries: Sequence[CaseSummary]) -> pd.DataFrame:
 
 
 def conditions(comparison: Comparison) -> str:
-    """Return what was played, in a sentence."""
+    """Return the conditions of the simulation in a sentence."""
     result: Result = comparison.result
     spans = comparison.case.instance.spans
     means = _range(float(result.instance.means.min()), result.instance.best_mean)

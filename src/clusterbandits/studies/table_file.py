@@ -1,4 +1,4 @@
-"""Tables of users and how to read them: the public description, and how errors speak of a table."""
+"""Tables of users: the description of how to read them, and the wording of errors about them."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from clusterbandits.errors import ClusterBanditsError
 
 _THOUSANDS = (".", ",", " ", "'")
-#: Settings that say how a table is read, in the order in which they are shown.
+#: The settings for reading a table, in the order in which they are shown.
 SETTINGS = ("columns", "decimal", "thousands", "sheet", "encoding")
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table and how to read it, where that cannot be seen from the table itself.
+    """A table with settings for reading it, for tables that cannot be read without them.
 
-    Can be used wherever a table can: in ``read_history``, ``advise`` and ``replay``.
+    ``read_history``, ``advise`` and ``replay`` accept it instead of a table.
 
     Parameters
     ----------
     table
-        The path of a CSV, Excel or Parquet file, a frame, or columns by name.
+        Path of a CSV, Excel or Parquet file, a data frame, or columns by name.
     columns
-        Names of columns in this table, by what they hold: ``{"arm": "ad_id", "trials": "impressions"}``.
-        The usual names need not be given.
+        Names of columns in this table, by their content: ``{"arm": "ad_id", "trials": "impressions"}``.
+        Usual names are recognised without this.
     decimal
-        The decimal separator, ``"."`` or ``","``. By default the cells of each column decide.
+        Decimal separator, ``"."`` or ``","``; by default, detected from the cells of each column.
     thousands
-        The thousands separator, ``"."``, ``","``, ``" "`` or ``"'"``. By default the cells decide.
+        Thousands separator, ``"."``, ``","``, ``" "`` or ``"'"``; by default, detected from the cells.
     sheet
-        The sheet of an Excel workbook. By default the only one that is not empty.
+        Sheet of an Excel workbook; by default, the only one that is not empty.
     encoding
-        The encoding of a text file, such as ``"cp1252"``. By default UTF-8, UTF-16 or Windows-1252,
+        Encoding of a text file, such as ``"cp1252"``; by default UTF-8, UTF-16 or Windows-1252,
         whichever fits.
 
     Examples
@@ -60,16 +60,14 @@ class TableFile:
     thousands: str | None = None
     sheet: str | None = None
     encoding: str | None = None
-    #: Whether errors speak of command-line options, and whether columns that are missing are passed over.
+    #: Whether errors name command-line options, and whether missing columns are ignored.
     command: bool = field(default=False, repr=False)
     lenient: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         named = as_mapping(self.columns)
         if named is None or not all(isinstance(text, str) for pair in named.items() for text in pair):
-            raise invalid(
-                "columns", "TableFile", "a mapping from what a column holds to its name", self.columns
-            )
+            raise invalid("columns", "TableFile", "a mapping such as {'arm': 'ad_id'}", self.columns)
         if self.decimal not in {None, ".", ","}:
             raise invalid("decimal", "TableFile", "'.' or ','", self.decimal)
         if self.thousands not in {None, *_THOUSANDS}:
@@ -84,7 +82,7 @@ class TableFile:
 
     @property
     def decimal_separator(self) -> str | None:
-        """The decimal separator that the settings imply; None if the cells are to decide."""
+        """The decimal separator that the settings imply; None if it is detected from the cells."""
         if self.decimal is None and self.thousands in {".", ","}:
             return "," if self.thousands == "." else "."
         return self.decimal
@@ -95,7 +93,7 @@ class TableFile:
         return {name: dict(value) if name == "columns" else value for name, value in given.items() if value}
 
     def code(self) -> str:
-        """Return what stands between the parentheses of ``read_history`` to read this table.
+        """Return the arguments of ``read_history`` that read this table, as Python code.
 
         Examples
         --------
@@ -117,14 +115,14 @@ def as_table_file(table: object, columns: object = None) -> TableFile:
         return found
     more = as_mapping(columns)
     if more is None:
-        raise invalid("columns", "TableFile", "a mapping from what a column holds to its name", columns)
+        raise invalid("columns", "TableFile", "a mapping such as {'arm': 'ad_id'}", columns)
     given = {name: getattr(found, name) for name in ("table", *SETTINGS, "command", "lenient")}
     return TableFile(**given | {"columns": {**found.columns, **more}})
 
 
 @dataclass(frozen=True)
 class Naming:
-    """How errors speak of a table: as a file or as a parameter, with command-line options or Python."""
+    """The wording of errors about a table: as a file or a parameter, with command-line options or Python."""
 
     place: str
     is_file: bool
@@ -132,14 +130,14 @@ class Naming:
 
     @classmethod
     def of(cls, table: TableFile, parameter: str, owner: str) -> Naming:
-        """Return how to speak of the parameter of a function."""
+        """Return the wording for the parameter of a function."""
         kind = "Log" if parameter == "log" else "Table"
         path = table.path
         place = f"{kind} given to {owner}" if path is None else f"{kind} '{path}'"
         return cls(place, path is not None, table.command)
 
     def error(self, rule: str, found: str) -> ClusterBanditsError:
-        """Return the error for a table: what must hold, and what is the case instead."""
+        """Return the error for a table: what must hold, and what was found instead."""
         kind = UnreadableFileError if self.is_file else InvalidInputError
         return kind(f"{self.place}: {rule}. {found}{'' if found.endswith(('.', '?')) else '.'}")
 
@@ -150,6 +148,6 @@ class Naming:
         return f"cb.TableFile(…, {name}={value!r})"
 
     def column_option(self, name: str, column: str = "NAME") -> str:
-        """Return how to say which column holds something: ``--arm ad_id`` or ``columns={'arm': 'ad_id'}``."""
+        """Return how to name a column: ``--arm ad_id`` or ``columns={'arm': 'ad_id'}``."""
         shown = shortened(escaped(column), 40)
         return f"--{name} {shlex.quote(shown)}" if self.command else f"columns={{{name!r}: {shown!r}}}"

@@ -1,4 +1,4 @@
-"""TOML files of users: read as a whole, and refused with the line and the key of what is wrong."""
+"""TOML files of users; errors name the line and the key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MARK = "\ue000clusterbandits\ue000"
 
 
 def read_text(path: Path, what: str) -> str:
-    """Return the text of a file; every failure is one sentence, in which ``what`` stands before the path."""
+    """Return the text of a file; every error is one sentence that names ``what`` and the path."""
     name = f"{what} '{path}'"
     try:
         with path.open("rb") as file:
@@ -46,7 +46,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """Return the data of a TOML text; errors call it ``name``."""
+    """Return the data of a TOML text; ``name`` is used in errors."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -54,7 +54,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
 
 class Key(NamedTuple):
-    """A key that a table may have, for people and for ``Document.table``."""
+    """A key that a table may have, with its description."""
 
     name: str
     allowed: str
@@ -65,7 +65,7 @@ class Key(NamedTuple):
 def line_of(text: str, keys: Keys) -> int:
     r"""Return the line, counted from 1, of a key or a list element, or of the nearest table around it.
 
-    It is marked in the parsed text, which TOML Kit writes as it was.
+    A mark is inserted into the parsed text, which TOML Kit otherwise writes unchanged.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def line_of(text: str, keys: Keys) -> int:
     >>> line_of(text, ("policies", 0, "policy")), line_of(text, ("policies", 0, "label"))
     (3, 2)
     """
-    # Whatever TOML Kit cannot read must not hide the error whose line is looked for.
+    # A failure of TOML Kit must not hide the error whose line is wanted.
     with contextlib.suppress(Exception):
         document = tomlkit.parse(text)
         for length in range(len(keys), 0, -1):
@@ -100,17 +100,17 @@ def _mark(document: Any, keys: Keys) -> None:
 
 
 class Document:
-    """The text of a TOML file and its data; what a block of ``at`` refuses is refused with its line."""
+    """The text of a TOML file and its data; ``at`` adds the line to errors."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
-        #: The error that has its line already.
+        #: The error that already has its line.
         self._placed: Exception | None = None
         self.data = parse_toml(text, f"The study '{name}'")
 
     @contextlib.contextmanager
     def at(self, *keys: str | int) -> Iterator[None]:
-        """Put the line and the key before the error of a block."""
+        """Add the line and the key to an error of the block."""
         try:
             yield
         except (InvalidInputError, UnreadableFileError) as error:
@@ -170,11 +170,11 @@ class Document:
         return found[0]
 
     def text_of(self, table: dict[str, Any], where: Keys, key: str, default: str) -> str:
-        """Return a text of at least one letter."""
+        """Return text on one line that is not blank."""
         value = table.get(key, default)
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
             with self.at(*where, key):
-                raise invalid(key, OWNER, "text of at least one letter, on one line", value)
+                raise invalid(key, OWNER, "text on one line that is not blank", value)
         return value.strip()
 
 
@@ -188,7 +188,7 @@ def _last(where: Keys) -> str:
 
 
 def _key_text(keys: Keys) -> str:
-    """Return keys as people write them.
+    """Return keys in dotted notation.
 
     Examples
     --------

@@ -69,7 +69,7 @@ function controls(name, onState) {
     "Requests for decisions will be refused with status 409 until you resume the experiment. Rewards of earlier decisions are still learned.",
     "Pause",
   );
-  const go = act("resume", `Resume ${name}?`, "The experiment will make decisions again, with all that it has learned.", "Resume");
+  const go = act("resume", `Resume ${name}?`, "The experiment will make decisions again. It keeps all that it has learned.", "Resume");
   const pause = h("button", { type: "button", id: "pause", onclick: stop }, "Pause");
   const resume = h("button", { type: "button", id: "resume", class: "primary", onclick: go }, "Resume");
   const update = (state) => {

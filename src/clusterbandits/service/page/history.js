@@ -81,7 +81,7 @@ function legendItem() {
 }
 
 function trafficPlot(colours) {
-  const hint = "Percentages in the legend: the latest span of time.";
+  const hint = "Percentages in the legend are for the latest period.";
   const chart = plot("Share of decisions per group", hint);
   const legend = h("ul", { class: "legend groups-legend" });
   const table = dataTable("Share of decisions per group over time");
@@ -161,7 +161,7 @@ export function historyPanel(colours) {
   const parts = [
     trafficPlot(colours),
     curvePlot("Cumulative reward", "Sum of all rewards learned so far.", "total", sum),
-    curvePlot("Estimated regret", "Reward lost against always choosing the best arm so far.", "regret", real),
+    curvePlot("Estimated regret", "Reward lost compared with always choosing the arm that is best so far.", "regret", real),
   ];
   const table = dataTable("Rewards and estimated regret over time");
   const charts = h("div", { class: "plots" }, ...parts.map((part) => part.node));

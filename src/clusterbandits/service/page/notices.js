@@ -64,7 +64,7 @@ export function firstDecision(path, insecure) {
     "section",
     { class: "panel", id: "first" },
     h("h2", {}, "No decisions yet"),
-    h("p", {}, "Ask for a decision. The answer names the arm to use and the id of the decision:"),
+    h("p", {}, "Request a decision. The answer has the arm to use and the id of the decision:"),
     command(curl("POST", `${path}/decisions`, {}, insecure)),
     h("p", {}, "Then report its reward:"),
     command(curl("POST", "/v1/decisions/ID/reward", { value: 1 }, insecure)),
