@@ -97,7 +97,7 @@ def test_shortened_texts_have_no_more_letters_than_allowed() -> None:
 
 def test_words_can_continue_on_the_next_line() -> None:
     name = "Spring 2026, returning visitors, all regions but the north and the islands, mobile only"
-    rows = ((name, 1, "too loose: 4.6 × trials"), ("広告" * 40, 2, "helps"))
+    rows = ((name, 1, "too wide: 4.6 × trials"), ("広告" * 40, 2, "helps"))
     lines = Table(("group", "arms", "the width"), rows, wrap=True).text().splitlines()
     assert max(map(cell_len, lines)) <= 80
     assert "…" not in "".join(lines)

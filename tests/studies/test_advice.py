@@ -62,7 +62,7 @@ def test_it_is_ready_to_use(admissions: Advice) -> None:
 
 def test_what_it_says_of_the_groups(admissions: Advice) -> None:
     groups = {group.name: group for group in admissions.groups}
-    assert [groups[name].verdict for name in "ABCDEF"] == ["holds the best", "too loose", *["helps"] * 4]
+    assert [groups[name].verdict for name in "ABCDEF"] == ["has the best arm", "too wide", *["helps"] * 4]
     assert [groups[name].at_risk for name in "ABCDEF"] == [True, True, False, False, False, False]
     assert groups["A"].chance > 0.9
     assert sum(group.chance for group in admissions.groups) == pytest.approx(1)
@@ -238,15 +238,18 @@ def test_neither_workers_nor_who_listens_change_it(admissions: Advice) -> None:
 
 
 EXTREMES = {
-    "one arm": (rows([(10, 3)]), ["tells nothing"]),
-    "one group": (rows([(100, 30), (100, 50)]), ["holds the best"]),
-    "groups of one": (rows([(100, 30)], [(100, 50)], [(3, 0)]), ["tells nothing"] * 3),
-    "all equal": (rows([(100, 30), (100, 30)], [(100, 30), (100, 30)]), ["holds the best"] * 2),
-    "all successes": (rows([(10, 10), (20, 20)], [(5, 5)]), ["holds the best", "tells nothing"]),
-    "no successes": (rows([(10, 0), (20, 0)], [(5, 0)]), ["holds the best", "tells nothing"]),
-    "nothing tried": (rows([(0, 0), (0, 0)], [(0, 0)]), ["holds the best", "tells nothing"]),
-    "an arm untried": (rows([(500, 100), (0, 0)], [(500, 300), (500, 290)]), ["too loose", "holds the best"]),
-    "spread too far": (rows([(500, 10), (500, 295)], [(500, 300)]), ["tells nothing", "tells nothing"]),
+    "one arm": (rows([(10, 3)]), ["no effect"]),
+    "one group": (rows([(100, 30), (100, 50)]), ["has the best arm"]),
+    "groups of one": (rows([(100, 30)], [(100, 50)], [(3, 0)]), ["no effect"] * 3),
+    "all equal": (rows([(100, 30), (100, 30)], [(100, 30), (100, 30)]), ["has the best arm"] * 2),
+    "all successes": (rows([(10, 10), (20, 20)], [(5, 5)]), ["has the best arm", "no effect"]),
+    "no successes": (rows([(10, 0), (20, 0)], [(5, 0)]), ["has the best arm", "no effect"]),
+    "nothing tried": (rows([(0, 0), (0, 0)], [(0, 0)]), ["has the best arm", "no effect"]),
+    "an arm untried": (
+        rows([(500, 100), (0, 0)], [(500, 300), (500, 290)]),
+        ["too wide", "has the best arm"],
+    ),
+    "spread too far": (rows([(500, 10), (500, 295)], [(500, 300)]), ["no effect", "no effect"]),
 }
 
 
@@ -311,7 +314,7 @@ def test_a_group_that_costs_nothing_has_nothing_to_save() -> None:
     }
     found = cb.advise(rows, horizon=20, worlds=2)
     poor = found.groups[1]
-    assert (poor.classical, poor.verdict) == (0.0, "tells nothing")
+    assert (poor.classical, poor.verdict) == (0.0, "no effect")
     assert "poor" in str(found)
 
 

@@ -52,7 +52,7 @@ class CKLUCB(IndexPolicy):
     name = "ckl-ucb"
     uses_widths = True
     defaults: ClassVar = {"distances": None, "a": 0.0, "refresh": 1, "hedge": 0.0, **ALARM}
-    guarantee = "as Clus-UCB where distances are widths"
+    guarantee = "as Clus-UCB if distances are widths"
     reference = "Magureanu et al. 2014"
     #: Limited because it stores a distance per pair of arms.
     most_arms = MOST_TABLE_ARMS

@@ -186,5 +186,5 @@ class ClusUCB(IndexPolicy):
     name = "clus-ucb"
     uses_widths = True
     defaults: ClassVar = {"a": 0.0, "refresh": 1, "leader": "clustered", "hedge": 0.0, **ALARM}
-    guarantee = "meets Theorem 2 where widths are true"
+    guarantee = "meets Theorem 2 if widths are true"
     reference = "Gore and Chaporkar"

@@ -131,7 +131,7 @@ class HierTS(GroupPolicy):
 
     name = "hier-ts"
     defaults: ClassVar = {"widths": "ignored", "prior": None, "seed": 0, **ALARM}
-    guarantee = "Bayesian, where its prior is true"
+    guarantee = "Bayesian, if its prior is true"
     reference = "Hong et al. 2022"
     in_common = draw_prior
     points = POINTS

@@ -47,7 +47,7 @@ class TLPMax(TwoLevelPolicy):
 
     name = "tlp-max"
     defaults: ClassVar = {"a": 0.0, "clock": "cluster", "refresh": 1}
-    guarantee = "none; ruined by a good arm in a poor cluster"
+    guarantee = "none; can miss a good arm in a poor cluster"
     reference = "Pandey et al. 2007"
     score = kl_score
     standing = best_mean

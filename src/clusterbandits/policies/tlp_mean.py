@@ -51,7 +51,7 @@ class TLPMean(TwoLevelPolicy):
 
     name = "tlp-mean"
     defaults: ClassVar = {"a": 0.0, "clock": "cluster", "refresh": 1}
-    guarantee = "none; ruined by a good arm in a poor cluster"
+    guarantee = "none; can miss a good arm in a poor cluster"
     reference = "Pandey et al. 2007"
     score = kl_score
     standing = pooled_mean

@@ -63,7 +63,7 @@ class TSC(DrawPolicy):
     name = "tsc"
     defaults: ClassVar = {"prior": None, "seed": 0}
     needs_posterior = True
-    guarantee = "none; ruined by a good arm in a poor cluster"
+    guarantee = "none; can miss a good arm in a poor cluster"
     reference = "Carlsson et al. 2021"
     clustered = True
     choose = choose

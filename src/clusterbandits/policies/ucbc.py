@@ -46,7 +46,7 @@ class UCBC(TwoLevelPolicy):
 
     name = "ucbc"
     defaults: ClassVar = {"clock": "cluster", "refresh": 1}
-    guarantee = "none; ruined by a good arm in a poor cluster"
+    guarantee = "none; can miss a good arm in a poor cluster"
     reference = "Bouneffouf et al. 2019"
     score = score
     standing = pooled_mean

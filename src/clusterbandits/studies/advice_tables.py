@@ -121,8 +121,8 @@ def _verdict(group: GroupAdvice) -> str:
     if group.trials_factor is None:
         return str(group.verdict)
     if math.isinf(group.trials_factor):
-        return "too loose"
-    return f"too loose: {group.trials_factor:.2g} × trials"
+        return "too wide"
+    return f"too wide: {group.trials_factor:.2g} × trials"
 
 
 def _legend(advice: Advice) -> str:
@@ -133,9 +133,9 @@ def _legend(advice: Advice) -> str:
     verdicts = {group.verdict for group in advice.groups}
     meanings = {
         "helps": "saves: the share of the group's regret per log n, at the estimates, that the width saves.",
-        "too loose": "too loose: it would save after this many times the trials, at the same means.",
-        "tells nothing": "tells nothing: not even the span would save anything.",
-        "holds the best": "holds the best: the width saves nothing in the long run, but must be wide enough.",
+        "too wide": "too wide: it would save after this many times the trials, at the same means.",
+        "no effect": "no effect: not even the span would save anything.",
+        "has the best arm": "has the best arm: its width saves nothing, but must be large enough.",
     }
     return " ".join([said, *(meaning for verdict, meaning in meanings.items() if verdict in verdicts)])
 

@@ -225,11 +225,11 @@ def choose(candidates: Sequence[Candidate], unit: str = "") -> tuple[str, str]:
     reason += f"{_short(taken.tail)}; that of {plain.policy}, which ignores groups, is {plain.paid}{unit}."
     if taken is not best:
         why = "which is at most a tenth less" if close else "but its mean regret is not significantly less"
-        reason += f" {_lower_score(best, taken)}{unit}, {why}; so the default is kept."
+        reason += f" {_lower_score(best, taken)}{unit}, {why}. So the default is kept."
     lowest = min(candidates, key=lambda one: one.score)
     if lowest.score < best.score:
-        reason += f" {_lower_score(lowest, taken)}{unit}, but no bound on its regret is proven, and an "
-        reason += "environment unlike these worlds may ruin it; so it is not recommended."
+        reason += f" {_lower_score(lowest, taken)}{unit}, but no bound on its regret is proven, and "
+        reason += "it can do badly in an environment unlike these worlds. So it is not recommended."
     if not taken.proven:
         reason += f" No bound is proven for {taken.policy}; it failed on no problem of the league."
     return taken.policy, reason

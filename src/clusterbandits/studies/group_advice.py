@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-Verdict = Literal["helps", "too loose", "holds the best", "tells nothing"]
+Verdict = Literal["helps", "too wide", "has the best arm", "no effect"]
 
 #: A width helps if it reduces the regret of the group by at least this share.
 _HELP = 0.01
@@ -51,7 +51,7 @@ class GroupAdvice:
     classical: float
     clustered: float
     verdict: Verdict
-    #: The multiple of the trials at which the width would help, if it is too loose.
+    #: The multiple of the trials at which the width would help, if it is too wide.
     trials_factor: float | None
 
     @property
@@ -125,13 +125,13 @@ def may_be_best(history: History, confidence: float) -> NDArray[np.bool_]:
 
 def _judge(means: Floats, best: float, width: float, sums: Sums, risk: float) -> tuple[Verdict, float | None]:
     if means.max() >= best:
-        return ("holds the best" if means.size > 1 else "tells nothing"), None
+        return ("has the best arm" if means.size > 1 else "no effect"), None
     limit = widest_help(means, best, sums.family)
     if means.size < 2 or limit <= float(np.ptp(means)):
-        return "tells nothing", None
+        return "no effect", None
     if width <= limit:
         return "helps", None
-    return "too loose", _trials_factor(sums, risk, limit)
+    return "too wide", _trials_factor(sums, risk, limit)
 
 
 def widest_help(means: Floats, best: float, family: Family | str = "bernoulli") -> float:
