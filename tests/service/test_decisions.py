@@ -126,6 +126,7 @@ def test_creating_twice_is_a_success_unless_settings_differ(served: Served) -> N
         {"policy": "kl-ucb++"},
         {"settings": {"nonsense": 1}},
         {"settings": {"seed": "x"}},
+        *({"settings": {name: "x"}} for name in ("spec", "clusters", "family", "label")),
         {"family": "nonsense"},
         {"family": "bounded:low=2,high=1"},
         {"window": 0},
