@@ -142,6 +142,14 @@ def test_every_answer_has_security_headers(secured: tuple[Served, str]) -> None:
         assert "server" not in headers
 
 
+@pytest.mark.parametrize("path", ["/v1/experiments/", "/v1/me/", "/page", "/docs/"])
+def test_no_address_leads_to_another_host_or_scheme(secured: tuple[Served, str], path: str) -> None:
+    for method in ("GET", "POST"):
+        answer = secured[0].client.request(method, path, headers={"Host": "elsewhere.example"})
+        assert answer.status_code in {404, 405}
+        assert "location" not in answer.headers
+
+
 def test_requests_have_a_size_limit(secured: tuple[Served, str]) -> None:
     served, _ = secured
     body = b'{"rewards": [' + b" " * 2_000_000 + b"]}"

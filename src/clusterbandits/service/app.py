@@ -89,6 +89,9 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        # A redirect would name the scheme and the host of the request: behind a proxy with TLS, it would
+        # lead clients to send their key without TLS.
+        redirect_slashes=False,
         middleware=[Middleware(Guard, ring=ring, metrics=metrics, settings=settings)],
     )
     app.state.settings, app.state.metrics, app.state.database = settings, metrics, database
