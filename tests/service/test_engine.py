@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import Error as DriverError
 from sqlalchemy import event as events, text
 from sqlalchemy.exc import OperationalError
 
 from clusterbandits.errors import InvalidInputError
 from clusterbandits.policies import POLICIES
-from clusterbandits.service import log, recent, snapshots
+from clusterbandits.service import database as database_module, log, recent, snapshots
 from clusterbandits.service.database import Database, begin_sqlite_turn
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.keys import ANYBODY, KeyRing
@@ -466,6 +467,32 @@ def test_sqlite_writers_wait_for_each_other_and_no_longer_than_allowed(
         first.exec_driver_sql("COMMIT")
         begin_sqlite_turn(second)
         second.exec_driver_sql("COMMIT")
+    database.dispose()
+
+
+def test_a_frozen_writer_loses_its_turn_on_postgresql(
+    new_database: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {**database_module._POSTGRESQL_WRITER}
+    options["options"] = options["options"].replace(
+        f"timeout={database_module._SILENT_SECONDS}s", "timeout=1s"
+    )
+    monkeypatch.setattr(database_module, "_POSTGRESQL_WRITER", options)
+    database = Database(new_database("postgresql"))
+    database.upgrade()
+    frozen, working = engine_on(database), engine_on(database)
+    create(frozen)
+    connection = frozen._ready()
+    log.begin_turn(connection, frozen.seq)
+    assert len(decide(working)) == 1
+    with pytest.raises(DriverError):
+        log.end_turn(connection, [])
+    with pytest.raises(UnavailableError):
+        decide(frozen)
+    assert len(decide(frozen)) == 1
+    assert rebuild(database, lambda _: None)[1]["ok"]
+    for engine in (frozen, working):
+        engine.close()
     database.dispose()
 
 
