@@ -245,6 +245,34 @@ def test_a_request_that_fails_does_not_harm_the_others(engine: Engine) -> None:
     assert described(engine)["decisions"] == engine.experiments["ads"].decisions.tolist()
 
 
+def test_a_read_that_fails_does_not_repeat_what_was_committed(engine: Engine) -> None:
+    create(engine)
+    (known,) = decide(engine)
+    operations: list[Any] = [
+        Read(lambda _: 1 / 0),
+        Decide("ads", None, 1, None, None),
+        Reward(known["id"], 1.0, "", ANYBODY),
+        Read(lambda engine: int(engine.experiments["ads"].decisions.sum())),
+    ]
+    failed, made, rewarded, seen = engine.perform(operations)
+    assert isinstance(failed, ZeroDivisionError)
+    assert (len(made["decisions"]), rewarded["status"], seen) == (1, "counted", 2)
+    assert described(engine)["decisions"].count(1) == 2
+    assert engine.seq == 4
+
+
+def test_a_snapshot_that_cannot_be_made_does_not_repeat_what_was_committed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(engine)
+    monkeypatch.setattr("clusterbandits.service.engine._EVENTS_PER_SNAPSHOT", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr("clusterbandits.service.experiment.Experiment.to_dict", lambda _: 1 / 0)
+        assert len(decide(engine)) == 1
+    assert engine.experiments["ads"].decisions.sum() == 1
+    assert engine.seq == 2
+
+
 @pytest.mark.parametrize("faulty", [False, True])
 def test_requests_that_arrive_during_the_wait_for_a_turn_join_the_batch(engine: Engine, faulty: bool) -> None:
     create(engine)
