@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import sys
@@ -74,6 +75,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         app.state.writer = Writer(Engine(database, ring), metrics)
         app.state.writer.start()
         _note_signals()
+        _end_with_parent()
         app.state.exports = Exports(database)
         try:
             yield
@@ -117,6 +119,22 @@ def _note_signals() -> None:
                 before(received, frame)
 
         signal.signal(number, stop)
+
+
+def _end_with_parent() -> None:
+    """Stop this worker when the process that supervises it is killed.
+
+    Otherwise its workers would keep the address, and the service could not be started again.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="parent", daemon=True).start()
 
 
 def _add_errors(app: FastAPI) -> None:
