@@ -6,6 +6,7 @@ import asyncio
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -459,6 +460,29 @@ def test_a_tick_that_fails_does_not_end_the_thread(
         assert len(made["decisions"]) == 1
         await writer.stop()
         assert not writer.alive
+
+    asyncio.run(run())
+
+
+def test_a_database_that_hangs_does_not_keep_the_service_alive(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clusterbandits.service.writer._STOP_SECONDS", 0.2)
+    answers = threading.Event()
+
+    async def run() -> None:
+        writer = Writer(engine_on(database), Metrics())
+        writer.start()
+        await writer.submit(Create(PLAN, ANYBODY))
+        begin = log.begin_turn
+        monkeypatch.setattr(log, "begin_turn", lambda *given: answers.wait(60) and begin(*given))
+        waiting = writer.submit(Decide("ads", None, 1, None, None))
+        await asyncio.wait_for(writer.stop(), 10)
+        assert writer.alive
+        assert not waiting.done()
+        answers.set()
+        assert len((await waiting)["decisions"]) == 1
+        writer._thread.join(30)
 
     asyncio.run(run())
 
