@@ -170,6 +170,16 @@ def test_a_snapshot_that_cannot_be_used_is_not(database: Database, engine: Engin
     again.close()
 
 
+def test_a_policy_that_cannot_be_compiled_in_advance_is_served(
+    database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(engine)
+    monkeypatch.setattr("clusterbandits.service.engine.warm_up", lambda _: 1 / 0)
+    other = engine_on(database)
+    assert len(decide(other)) == 1
+    other.close()
+
+
 def test_snapshots_are_made_as_the_log_grows(
     database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -271,11 +271,17 @@ class Engine:
         self.ring.refresh(connection)
 
     def _compile(self) -> None:
-        """Compile what the loaded experiments need, before the service is ready."""
+        """Compile what the loaded experiments need, before the service is ready.
+
+        After a failure, requests compile what they need: the service must not depend on it.
+        """
         kinds = {(one.plan.policy, one.plan.family): one.plan for one in self.by_number.values()}
         for kind in kinds.keys() - self._compiled:
-            warm_up(kinds[kind])
             self._compiled.add(kind)
+            try:
+                warm_up(kinds[kind])
+            except Exception:
+                _logger.exception("the policy %s could not be compiled in advance", kind[0])
 
     def _follow(self, connection: Connection) -> None:
         """Read and apply the events that other workers have added."""
