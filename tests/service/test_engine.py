@@ -535,27 +535,23 @@ def test_sqlite_writers_wait_for_each_other_and_no_longer_than_allowed(
 def test_a_frozen_writer_loses_its_turn_on_postgresql(
     new_database: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {**database_module._POSTGRESQL_WRITER}
-    options["options"] = options["options"].replace(
-        f"timeout={database_module._SILENT_SECONDS}s", "timeout=1s"
-    )
-    monkeypatch.setattr(database_module, "_POSTGRESQL_WRITER", options)
     database = Database(new_database("postgresql"))
     database.upgrade()
-    frozen, working = engine_on(database), engine_on(database)
-    create(frozen)
-    connection = frozen._ready()
-    log.begin_turn(connection, frozen.seq)
-    assert len(decide(working)) == 1
-    with pytest.raises(DriverError):
-        log.end_turn(connection, [])
-    with pytest.raises(UnavailableError):
-        decide(frozen)
-    assert len(decide(frozen)) == 1
-    assert rebuild(database, lambda _: None)[1]["ok"]
-    for engine in (frozen, working):
-        engine.close()
-    database.dispose()
+    engine = engine_on(database)
+    create(engine)
+    options = database_module._POSTGRESQL_WRITER
+    soon = options["options"].replace(f"timeout={database_module._SILENT_SECONDS}s", "timeout=1s")
+    monkeypatch.setattr(database_module, "_POSTGRESQL_WRITER", {**options, "options": soon})
+    other = Database(database.url.render_as_string(hide_password=False))
+    with other.writer.connect() as frozen:
+        log.begin_turn(frozen, engine.seq)
+        assert len(decide(engine)) == 1
+        with pytest.raises(DriverError):
+            log.end_turn(frozen, [])
+        frozen.invalidate()
+    engine.close()
+    for one in (database, other):
+        one.dispose()
 
 
 _COUNTING = """

@@ -35,7 +35,7 @@ _ATTEMPT_SECONDS = 0.0005
 _CONNECT_SECONDS = 5
 _LOCK_SECONDS = 20
 #: Seconds after which PostgreSQL ends the turn of a writer that is silent, such as a frozen machine.
-_SILENT_SECONDS = 30
+_SILENT_SECONDS = 60
 
 
 class Database:
