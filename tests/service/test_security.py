@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
@@ -140,6 +141,15 @@ def test_every_answer_has_security_headers(secured: tuple[Served, str]) -> None:
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe-inline" not in headers["content-security-policy"] or path == "/docs"
         assert "server" not in headers
+
+
+def test_the_answer_to_what_is_not_http_has_security_headers(secured: tuple[Served, str]) -> None:
+    with socket.create_connection(("127.0.0.1", secured[0].port), timeout=10) as line:
+        line.sendall(b"GET\r\n\r\n")
+        answer = b"".join(iter(lambda: line.recv(65536), b"")).lower()
+    assert answer.startswith(b"http/1.1 400 ")
+    assert b"\r\nx-content-type-options: nosniff\r\n" in answer
+    assert b"\r\ncontent-security-policy: default-src 'none';" in answer
 
 
 @pytest.mark.parametrize("path", ["/v1/experiments/", "/v1/me/", "/page", "/docs/"])
