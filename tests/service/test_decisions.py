@@ -126,6 +126,7 @@ def test_creating_twice_is_a_success_unless_settings_differ(served: Served) -> N
         {"policy": "kl-ucb++"},
         {"settings": {"nonsense": 1}},
         {"settings": {"seed": "x"}},
+        *({"settings": {name: "x"}} for name in ("spec", "clusters", "family", "label")),
         {"family": "nonsense"},
         {"family": "bounded:low=2,high=1"},
         {"window": 0},
@@ -140,6 +141,13 @@ def test_what_cannot_be_an_experiment(served: Served, wrong: dict[str, Any]) -> 
     detail = create(served, 422, **wrong)["detail"]
     assert isinstance(detail, str)
     assert len(detail) < 500
+
+
+def test_limits_of_rewards_may_be_any_numbers(served: Served) -> None:
+    # The difference of these limits, added to the lower one, is above the upper one by a rounding error.
+    state = create(served, family="bounded:low=-3.3,high=0.1")
+    (one,) = decide(served, state["name"])
+    assert served.post(f"/v1/decisions/{one['id']}/reward", {"value": 0.1})["status"] == "counted"
 
 
 def test_paused_and_archived_experiments(served: Served) -> None:

@@ -6,18 +6,20 @@ import asyncio
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import Error as DriverError
 from sqlalchemy import event as events, text
 from sqlalchemy.exc import OperationalError
 
 from clusterbandits.errors import InvalidInputError
 from clusterbandits.policies import POLICIES
-from clusterbandits.service import log, recent, snapshots
+from clusterbandits.service import database as database_module, log, recent, snapshots
 from clusterbandits.service.database import Database, begin_sqlite_turn
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.keys import ANYBODY, KeyRing
@@ -168,6 +170,16 @@ def test_a_snapshot_that_cannot_be_used_is_not(database: Database, engine: Engin
     again.close()
 
 
+def test_a_policy_that_cannot_be_compiled_in_advance_is_served(
+    database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(engine)
+    monkeypatch.setattr("clusterbandits.service.engine.warm_up", lambda _: 1 / 0)
+    other = engine_on(database)
+    assert len(decide(other)) == 1
+    other.close()
+
+
 def test_snapshots_are_made_as_the_log_grows(
     database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +254,34 @@ def test_a_request_that_fails_does_not_harm_the_others(engine: Engine) -> None:
     assert all(len(outcome["decisions"]) == 1 for outcome in outcomes)
     assert sum(engine.experiments["ads"].policy.awaited.values()) == 4
     assert described(engine)["decisions"] == engine.experiments["ads"].decisions.tolist()
+
+
+def test_a_read_that_fails_does_not_repeat_what_was_committed(engine: Engine) -> None:
+    create(engine)
+    (known,) = decide(engine)
+    operations: list[Any] = [
+        Read(lambda _: 1 / 0),
+        Decide("ads", None, 1, None, None),
+        Reward(known["id"], 1.0, "", ANYBODY),
+        Read(lambda engine: int(engine.experiments["ads"].decisions.sum())),
+    ]
+    failed, made, rewarded, seen = engine.perform(operations)
+    assert isinstance(failed, ZeroDivisionError)
+    assert (len(made["decisions"]), rewarded["status"], seen) == (1, "counted", 2)
+    assert described(engine)["decisions"].count(1) == 2
+    assert engine.seq == 4
+
+
+def test_a_snapshot_that_cannot_be_made_does_not_repeat_what_was_committed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(engine)
+    monkeypatch.setattr("clusterbandits.service.engine._EVENTS_PER_SNAPSHOT", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr("clusterbandits.service.experiment.Experiment.to_dict", lambda _: 1 / 0)
+        assert len(decide(engine)) == 1
+    assert engine.experiments["ads"].decisions.sum() == 1
+    assert engine.seq == 2
 
 
 @pytest.mark.parametrize("faulty", [False, True])
@@ -434,6 +474,29 @@ def test_a_tick_that_fails_does_not_end_the_thread(
     asyncio.run(run())
 
 
+def test_a_database_that_hangs_does_not_keep_the_service_alive(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clusterbandits.service.writer._STOP_SECONDS", 0.2)
+    answers = threading.Event()
+
+    async def run() -> None:
+        writer = Writer(engine_on(database), Metrics())
+        writer.start()
+        await writer.submit(Create(PLAN, ANYBODY))
+        begin = log.begin_turn
+        monkeypatch.setattr(log, "begin_turn", lambda *given: answers.wait(60) and begin(*given))
+        waiting = writer.submit(Decide("ads", None, 1, None, None))
+        await asyncio.wait_for(writer.stop(), 10)
+        assert writer.alive
+        assert not waiting.done()
+        answers.set()
+        assert len((await waiting)["decisions"]) == 1
+        writer._thread.join(30)
+
+    asyncio.run(run())
+
+
 def test_a_key_is_found_by_its_index(database: Database) -> None:
     with database.connected() as connection:
         if not database.is_sqlite:
@@ -467,6 +530,28 @@ def test_sqlite_writers_wait_for_each_other_and_no_longer_than_allowed(
         begin_sqlite_turn(second)
         second.exec_driver_sql("COMMIT")
     database.dispose()
+
+
+def test_a_frozen_writer_loses_its_turn_on_postgresql(
+    new_database: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = Database(new_database("postgresql"))
+    database.upgrade()
+    engine = engine_on(database)
+    create(engine)
+    options = database_module._POSTGRESQL_WRITER
+    soon = options["options"].replace(f"timeout={database_module._SILENT_SECONDS}s", "timeout=1s")
+    monkeypatch.setattr(database_module, "_POSTGRESQL_WRITER", {**options, "options": soon})
+    other = Database(database.url.render_as_string(hide_password=False))
+    with other.writer.connect() as frozen:
+        log.begin_turn(frozen, engine.seq)
+        assert len(decide(engine)) == 1
+        with pytest.raises(DriverError):
+            log.end_turn(frozen, [])
+        frozen.invalidate()
+    engine.close()
+    for one in (database, other):
+        one.dispose()
 
 
 _COUNTING = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
@@ -140,6 +141,23 @@ def test_every_answer_has_security_headers(secured: tuple[Served, str]) -> None:
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe-inline" not in headers["content-security-policy"] or path == "/docs"
         assert "server" not in headers
+
+
+def test_the_answer_to_what_is_not_http_has_security_headers(secured: tuple[Served, str]) -> None:
+    with socket.create_connection(("127.0.0.1", secured[0].port), timeout=10) as line:
+        line.sendall(b"GET\r\n\r\n")
+        answer = b"".join(iter(lambda: line.recv(65536), b"")).lower()
+    assert answer.startswith(b"http/1.1 400 ")
+    assert b"\r\nx-content-type-options: nosniff\r\n" in answer
+    assert b"\r\ncontent-security-policy: default-src 'none';" in answer
+
+
+@pytest.mark.parametrize("path", ["/v1/experiments/", "/v1/me/", "/page", "/docs/"])
+def test_no_address_leads_to_another_host_or_scheme(secured: tuple[Served, str], path: str) -> None:
+    for method in ("GET", "POST"):
+        answer = secured[0].client.request(method, path, headers={"Host": "elsewhere.example"})
+        assert answer.status_code in {404, 405}
+        assert "location" not in answer.headers
 
 
 def test_requests_have_a_size_limit(secured: tuple[Served, str]) -> None:

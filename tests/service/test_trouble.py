@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import psycopg
 import pytest
 
@@ -193,3 +196,39 @@ def test_both_workers_of_a_service_get_connections(tmp_path: Path) -> None:
                 if any(one.status == "ESTABLISHED" for one in worker.net_connections("tcp")):
                     busy.add(worker.pid)
         assert len(busy) == 2
+
+
+def test_workers_end_with_the_process_that_supervises_them(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path / "data"), "--workers", "2", "--insecure")
+    with serving(*data, folder=tmp_path) as served:
+        workers = served.workers()
+        assert len(workers) == 2
+        served.process.kill()
+        _, alive = psutil.wait_procs(workers, timeout=30)
+        assert not alive
+        again = Served(*data, folder=tmp_path, port=served.port)
+        try:
+            again.wait()
+        finally:
+            again.kill()
+
+
+def test_an_export_is_asked_for_again_when_the_service_stops(tmp_path: Path) -> None:
+    with serving("--data", str(tmp_path / "data"), "--insecure", folder=tmp_path) as served:
+        create(served)
+        for _ in range(20):
+            served.post("/v1/experiments/load/decisions", {"count": 1000})
+        answers: list[httpx.Response] = []
+
+        def export() -> None:
+            path = "/v1/experiments/load/export?propensities=computed&unrewarded=true"
+            answers.append(httpx.get(served.url + path, timeout=60))
+
+        thread = threading.Thread(target=export)
+        thread.start()
+        time.sleep(1)
+        served.stop()
+        thread.join(30)
+        assert [answer.status_code for answer in answers] == [503]
+        assert "stopping" in answers[0].json()["detail"]
+        assert "exception" not in served.log.read_text()

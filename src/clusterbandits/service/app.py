@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import sys
@@ -74,6 +75,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         app.state.writer = Writer(Engine(database, ring), metrics)
         app.state.writer.start()
         _note_signals()
+        _end_with_parent()
         app.state.exports = Exports(database)
         try:
             yield
@@ -89,6 +91,9 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        # A redirect would name the scheme and the host of the request: behind a proxy with TLS, it would
+        # lead clients to send their key without TLS.
+        redirect_slashes=False,
         middleware=[Middleware(Guard, ring=ring, metrics=metrics, settings=settings)],
     )
     app.state.settings, app.state.metrics, app.state.database = settings, metrics, database
@@ -114,6 +119,22 @@ def _note_signals() -> None:
                 before(received, frame)
 
         signal.signal(number, stop)
+
+
+def _end_with_parent() -> None:
+    """Stop this worker when the process that supervises it is killed.
+
+    Otherwise its workers would keep the address, and the service could not be started again.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="parent", daemon=True).start()
 
 
 def _add_errors(app: FastAPI) -> None:

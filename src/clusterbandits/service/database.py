@@ -34,6 +34,8 @@ _BUSY_TIMEOUT = f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000}"
 _ATTEMPT_SECONDS = 0.0005
 _CONNECT_SECONDS = 5
 _LOCK_SECONDS = 20
+#: Seconds after which PostgreSQL ends the turn of a writer that is silent, such as a frozen machine.
+_SILENT_SECONDS = 60
 
 
 class Database:
@@ -59,7 +61,7 @@ class Database:
             self.url,
             isolation_level="AUTOCOMMIT",
             poolclass=NullPool,
-            **({} if self.is_sqlite else {"connect_args": _POSTGRESQL["connect_args"]}),
+            **({} if self.is_sqlite else {"connect_args": _POSTGRESQL_WRITER}),
         )
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
@@ -188,7 +190,16 @@ _POSTGRESQL: dict[str, Any] = {
         "connect_timeout": _CONNECT_SECONDS,
         "options": f"-c lock_timeout={_LOCK_SECONDS}s",
         "application_name": "clusterbandits",
+        # A lost network is noticed within seconds instead of hours.
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 1000 * _LOCK_SECONDS,
     },
+}
+_OPTIONS: str = _POSTGRESQL["connect_args"]["options"]
+_POSTGRESQL_WRITER = _POSTGRESQL["connect_args"] | {
+    "options": f"{_OPTIONS} -c idle_in_transaction_session_timeout={_SILENT_SECONDS}s"
 }
 
 

@@ -24,7 +24,7 @@ from clusterbandits.service.refusals import RefusedError, UnavailableError, sent
 from clusterbandits.service.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -152,8 +152,24 @@ class Engine:
             self._follow(connection)
             written = iter(())
         # Reads do not need to exclude other writers.
-        batch = Batch(self, self.last_at)
-        return [next(written) if one.writes else _outcome(one, batch) for one in operations]
+        return self._read(operations, written)
+
+    def _read(self, operations: list[Operation], written: Iterator[Any]) -> list[Any]:
+        """Perform the requests that only read; return the outcomes of all requests.
+
+        The events of the batch are committed, so a failure must not lead to a repetition of the batch.
+        """
+        batch, outcomes, failed = Batch(self, self.last_at), [], False
+        for one in operations:
+            try:
+                outcomes.append(next(written) if one.writes else _outcome(one, batch))
+            except Exception as error:
+                _logger.exception("a request failed")
+                outcomes.append(error)
+                failed = True
+        if failed:
+            self.forget()
+        return outcomes
 
     def _write(self, connection: Connection, operations: list[Operation], join: Join) -> list[Any]:
         """Perform in one transaction the requests that may append to the log."""
@@ -172,14 +188,19 @@ class Engine:
         return outcomes
 
     def _save(self, connection: Connection) -> None:
-        """Start and finish snapshots; after a failure, the next worker only starts more slowly."""
-        self.saver.begin(self.by_number, _EVENTS_PER_SNAPSHOT)
-        if self.saver.waiting:
-            try:
+        """Start and finish snapshots; after a failure, the next worker only starts more slowly.
+
+        No failure is passed on: the events of the batch are committed, and the batch must not be repeated.
+        """
+        try:
+            self.saver.begin(self.by_number, _EVENTS_PER_SNAPSHOT)
+            if self.saver.waiting:
                 with translated(), self.database.exclusive(connection):
                     self.saver.write(connection, self.swept)
-            except ClusterBanditsError as error:
-                _logger.warning("a snapshot was not saved: %s", error)
+        except ClusterBanditsError as error:
+            _logger.warning("a snapshot was not saved: %s", error)
+        except Exception:
+            _logger.exception("a snapshot was not saved")
 
     def tick(self) -> None:
         """Follow the log, settle closed windows, and read the keys, each when it is due."""
@@ -250,11 +271,17 @@ class Engine:
         self.ring.refresh(connection)
 
     def _compile(self) -> None:
-        """Compile what the loaded experiments need, before the service is ready."""
+        """Compile what the loaded experiments need, before the service is ready.
+
+        After a failure, requests compile what they need: the service must not depend on it.
+        """
         kinds = {(one.plan.policy, one.plan.family): one.plan for one in self.by_number.values()}
         for kind in kinds.keys() - self._compiled:
-            warm_up(kinds[kind])
             self._compiled.add(kind)
+            try:
+                warm_up(kinds[kind])
+            except Exception:
+                _logger.exception("the policy %s could not be compiled in advance", kind[0])
 
     def _follow(self, connection: Connection) -> None:
         """Read and apply the events that other workers have added."""

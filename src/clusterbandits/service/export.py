@@ -67,7 +67,7 @@ class Wanted:
 
 
 class ExportStopped(Exception):  # noqa: N818
-    """The client has disconnected, so the file is not needed any more."""
+    """The client has disconnected or the service is stopping, so the file is not needed any more."""
 
 
 class Exports:
@@ -104,9 +104,11 @@ class Exports:
                     if await gone():
                         stop.set()
                 await work
-            except BaseException:
+            except BaseException as error:
                 stop.set()
                 path.unlink(missing_ok=True)
+                if isinstance(error, ExportStopped):
+                    raise UnavailableError("The service is stopping; try again in a second.") from None
                 raise
         return path
 

@@ -38,6 +38,8 @@ _HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+#: The headers of an answer to data that are not HTTP.
+SECURITY_HEADERS = (*_HEADERS, _POLICY, _NO_STORE)
 #: The methods that metrics count by name; requests can have any other name.
 _METHODS = {"GET", "HEAD", "POST", "PATCH"}
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}

@@ -94,7 +94,8 @@ def _use(one: Experiment) -> None:
     first, second = policy.ask(2)
     low, high = max(policy.family.low, -1.0), min(policy.family.high, 1.0)
     reward = policy.family.total((low + high) / 2 if low < high else low + 1.0, 1, 0)
-    policy.tell(first, reward)
+    # A sum of one reward may lie outside the limits of the family by a rounding error.
+    policy.tell(first, min(max(reward, policy.family.lowest), policy.family.highest))
     policy.correct(first, 0.0)
     policy.cancel(second)
     policy.expect(second)

@@ -12,6 +12,7 @@ from clusterbandits.families import as_family
 from clusterbandits.policies import POLICIES, Policy, policy
 from clusterbandits.policies.policy import AUTO, DEFAULT
 from clusterbandits.policies.registry import split_spec
+from clusterbandits.policies.settings import refuse_setting
 from clusterbandits.validate import Described, between, choice, invalid, known_name, whole
 from clusterbandits.wording import is_text
 
@@ -100,6 +101,10 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
         check_label(label)
     kind, written = split_spec(_own(data["policy"]), "experiment")
     settings = dict(data["settings"])
+    for key in settings:
+        # Settings become keywords of ``policy``, whose other parameters are not settings.
+        if key not in kind.defaults:
+            refuse_setting(kind.name, kind.defaults, key)
     plan = Plan(
         name=name,
         groups=groups,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from clusterbandits.service.guard import SECURITY_HEADERS
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -54,6 +56,7 @@ class Protocol(HttpToolsProtocol):
             b"content-type: application/json",
             b"content-length: %d" % len(body),
             b"connection: close",
+            *(b"%b: %b" % header for header in SECURITY_HEADERS),
         ]
         self.transport.write(b"\r\n".join([*head, b"", body]))
         self.transport.close()

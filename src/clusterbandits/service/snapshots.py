@@ -74,8 +74,9 @@ class Saver:
         for number, new in list(self._new.items()):
             if new >= enough and number in experiments and number not in self._encoding:
                 one = experiments[number]
-                self._encoding[number] = one.seq, self._pool.submit(encode, one.to_dict())
+                # Before the state is copied, so that a failure is not repeated in every batch.
                 self._new[number] = 0
+                self._encoding[number] = one.seq, self._pool.submit(encode, one.to_dict())
 
     def finish(self) -> None:
         """Wait for all snapshots that were started."""

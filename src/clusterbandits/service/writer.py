@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _MOST_AT_ONCE = 1_000
 _MOST_WAITING = 5_000
 _TIDY_SECONDS = 1800.0
+#: Seconds for the thread to end; a database that does not answer must not keep the process alive.
+_STOP_SECONDS = 60.0
 _logger = logging.getLogger("clusterbandits.service")
 #: Seconds between two ticks of an idle worker, the largest delay of its pages.
 _TICK_SECONDS = 0.25
@@ -53,7 +55,9 @@ class Writer:
         """Finish the waiting requests, save the experiments, and end the thread."""
         self._stopping = True
         self._waiting.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.join, _STOP_SECONDS)
+        if self._thread.is_alive():
+            _logger.warning("The database does not answer; the service stops without it.")
         gc.enable()
 
     def submit(self, operation: Operation) -> asyncio.Future[Any]:
