@@ -497,6 +497,41 @@ def test_a_database_that_hangs_does_not_keep_the_service_alive(
     asyncio.run(run())
 
 
+def test_requests_do_not_wait_for_a_database_that_hangs(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose outcome is unknown counts at most once; what waits behind it is not performed."""
+    monkeypatch.setattr("clusterbandits.service.writer._BATCH_SECONDS", 0.3)
+    monkeypatch.setattr("clusterbandits.service.writer._LOOK_SECONDS", 0.05)
+    reached, answers = threading.Event(), threading.Event()
+
+    async def run() -> None:
+        writer = Writer(engine_on(database), Metrics())
+        writer.start()
+        await writer.submit(Create(PLAN, ANYBODY))
+        begin = log.begin_turn
+
+        def hang(*given: Any) -> Any:
+            reached.set()
+            assert answers.wait(60)
+            return begin(*given)
+
+        monkeypatch.setattr(log, "begin_turn", hang)
+        requests = [writer.submit(Decide("ads", None, 1, "first", None))]
+        await asyncio.to_thread(reached.wait, 60)
+        requests.append(writer.submit(Decide("ads", None, 1, "second", None)))
+        for request in requests:
+            with pytest.raises(UnavailableError, match="try again"):
+                await asyncio.wait_for(request, 10)
+        monkeypatch.setattr(log, "begin_turn", begin)
+        answers.set()
+        await writer.submit(Decide("ads", None, 1, "first", None))
+        assert await writer.submit(Read(lambda engine: engine.experiments["ads"].decisions.sum())) == 1
+        await writer.stop()
+
+    asyncio.run(run())
+
+
 def test_a_key_is_found_by_its_index(database: Database) -> None:
     with database.connected() as connection:
         if not database.is_sqlite:

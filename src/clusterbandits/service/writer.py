@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import math
 import queue
 import threading
 import time
@@ -26,6 +27,9 @@ _MOST_WAITING = 5_000
 _TIDY_SECONDS = 1800.0
 #: Seconds for the thread to end; a database that does not answer must not keep the process alive.
 _STOP_SECONDS = 60.0
+#: Seconds after which the requests of a batch that has not ended, and all that wait for it, are refused, and
+#: the seconds between two looks.
+_BATCH_SECONDS, _LOOK_SECONDS = 30.0, 1.0
 _logger = logging.getLogger("clusterbandits.service")
 #: Seconds between two ticks of an idle worker, the largest delay of its pages.
 _TICK_SECONDS = 0.25
@@ -41,6 +45,9 @@ class Writer:
         self._engine, self._metrics = engine, metrics
         self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._stopping = False
+        #: The requests of the present batch, and when it began; infinity while the thread waits for requests.
+        self._taken: list[_Request] = []
+        self._began = math.inf
         #: The number of experiments and the time of the last full garbage collection.
         self._tidied = -1, 0.0
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
@@ -50,10 +57,20 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         gc.disable()
         self._thread.start()
+        self._look()
+
+    def _look(self) -> None:
+        """Refuse requests that a database that does not answer would keep waiting, now and then."""
+        if time.monotonic() - self._began > _BATCH_SECONDS:
+            # What is in the batch may still be committed; what waits is not performed any more.
+            error = UnavailableError("The service is busy, or its database does not answer; try again.")
+            _answer([(future, error) for _, future in [*self._taken, *self._waiting_now(0, math.inf)]])
+        self._timer = self._loop.call_later(_LOOK_SECONDS, self._look)
 
     async def stop(self) -> None:
         """Finish the waiting requests, save the experiments, and end the thread."""
         self._stopping = True
+        self._timer.cancel()
         self._waiting.put(None)
         await asyncio.to_thread(self._thread.join, _STOP_SECONDS)
         if self._thread.is_alive():
@@ -77,6 +94,7 @@ class Writer:
         ticked = -1e9
         while True:
             taken = self._take()
+            self._taken, self._began = taken, time.monotonic()
             if taken:
                 self._serve(taken)
             elif self._stopping:
@@ -86,6 +104,7 @@ class Writer:
                 self._tick()
                 self._tidy()
                 ticked = time.monotonic()
+            self._began = math.inf
 
     def _tick(self) -> None:
         """Perform periodic work; an error must not end the thread."""
@@ -104,11 +123,11 @@ class Writer:
             first = None
         return [] if first is None else [first, *self._waiting_now(first[0].size)]
 
-    def _waiting_now(self, size: int) -> list[_Request]:
+    def _waiting_now(self, size: int, most: float = _MOST_AT_ONCE) -> list[_Request]:
         """Return the waiting requests that fit into a batch with ``size`` decisions and rewards."""
         found: list[_Request] = []
         with contextlib.suppress(queue.Empty):
-            while size < _MOST_AT_ONCE and (one := self._waiting.get_nowait()) is not None:
+            while size < most and (one := self._waiting.get_nowait()) is not None:
                 found.append(one)
                 size += one[0].size
         return found
@@ -130,15 +149,13 @@ class Writer:
         self._tidied = known, now
 
     def _serve(self, taken: list[_Request]) -> None:
-        began = time.perf_counter()
-
         def join() -> list[Operation]:
             joined = self._waiting_now(sum(operation.size for operation, _ in taken))
             taken.extend(joined)
             return [operation for operation, _ in joined]
 
         outcomes = self._engine.perform([operation for operation, _ in taken], join)
-        self._metrics.batch(len(taken), time.perf_counter() - began)
+        self._metrics.batch(len(taken), time.monotonic() - self._began)
         answers = [(future, outcome) for (_, future), outcome in zip(taken, outcomes, strict=True)]
         self._loop.call_soon_threadsafe(_answer, answers)
 
