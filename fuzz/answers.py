@@ -101,4 +101,4 @@ def check_sentence(answer: Answer) -> None:
     assert 10 < len(sentence) <= _LONGEST, "a sentence of no or too many letters"
     assert sentence.isprintable(), "a sentence that cannot be printed"
     assert sentence[0].isupper(), "a sentence without a beginning"
-    assert sentence.endswith("."), "a sentence without an end"
+    assert sentence.endswith((".", "?")), "a sentence without an end"

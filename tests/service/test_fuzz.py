@@ -26,6 +26,7 @@ from fuzz.service import ADDRESSES, CONTENT_TYPES, HEADERS, METHODS, QUERIES
 from fuzz.watch import Watch
 from fuzz.wire import Answer, Request
 from tests.hostile import HOSTILE
+from tests.processes import PATIENCE
 from tests.service.running import Served, serving
 
 #: Requests to every operation of the API, on each of two databases.
@@ -87,6 +88,7 @@ def test_requests_made_from_the_description(case: Any, served: Served, watch: Wa
         base_url=served.url,
         headers={} if keyless else {"Authorization": f"Bearer {served.key}"},
         excluded_checks=[positive_data_acceptance],
+        timeout=PATIENCE,
     )
     if response.status_code >= 400:
         check_sentence(Answer(response.status_code, {"content-type": "application/json"}, response.content))
