@@ -12,13 +12,15 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterbandits.validate import Described, invalid
-from clusterbandits.wording import is_text
+from clusterbandits.validate import invalid
+from clusterbandits.wording import is_text, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DIGITS = 16
+#: The largest length of an error of another module that is shown.
+_LONGEST = 200
 _CONSTANTS = (bool, int, float, str, tuple, list, dict)
 
 
@@ -49,10 +51,9 @@ def load(text: str, parameter: str, owner: str) -> object:
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:
-        allowed = (
-            f"importable, as 'my_module:Greedy' is from my_module.py in the current folder; {text!r} is not"
-        )
-        raise invalid(parameter, owner, allowed, Described(f"{type(error).__name__}: {error}")) from None
+        allowed = "a module and a name in it, such as 'my_module:Greedy' for a class of my_module.py"
+        hint = f"It cannot be imported: {type(error).__name__}: {shortened(str(error), _LONGEST)}."
+        raise invalid(parameter, owner, allowed, text, hint) from None
     return found
 
 

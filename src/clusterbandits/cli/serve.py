@@ -258,7 +258,7 @@ def _check_port(host: str, port: int) -> None:
     """Refuse an address that cannot be listened on, before anything is printed."""
     import socket
 
-    from clusterbandits.validate import Described, invalid
+    from clusterbandits.errors import ClusterBanditsError
 
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -267,8 +267,8 @@ def _check_port(host: str, port: int) -> None:
             trial.bind(address)
     except OSError as error:
         reason = (error.strerror or "an error").lower()
-        allowed = "an address and a port that are free on this machine"
-        raise invalid("host or port", "serve", allowed, Described(f"{host}:{port} ({reason})")) from None
+        sentence = f"Cannot listen on {host}:{port}: {reason}. Choose another --port or --host."
+        raise ClusterBanditsError(sentence) from None
 
 
 def _report(found: tuple[list[str], dict[str, object]], *, as_json: bool) -> None:
