@@ -48,11 +48,11 @@ def _default(rows: Sequence[Overall]) -> str:
         return f"{name} It is not part of this league."
     (place,) = places
     row = rows[place - 1]
-    where = "no problem" if row.ruined == 0 else count_text(row.ruined, "problem")
+    where = "no problem" if row.failures == 0 else count_text(row.failures, "problem")
     unproven = "" if has_guarantee(DEFAULT) else " No bound on its regret is proven."
     return (
         f"{name} By geometric mean it is number {place} of {len(rows)}: its regret is {times(row.ratio)} "
-        f"times that of the best policy of each problem. Its worst ratio is {_worst(row)}. It is ruined on "
+        f"times that of the best policy of each problem. Its worst ratio is {_worst(row)}. It fails on "
         f"{where}.{unproven}"
     )
 

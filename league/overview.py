@@ -1,4 +1,4 @@
-"""Policies over many problems: mean ratios, worst cases, ruin and time."""
+"""Policies over many problems: mean ratios, worst cases, failures and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from league.problems import Kind, Problem
 
 #: A policy fails on a problem if its 95th percentile exceeds the smallest one by this factor.
-RUIN = 10.0
+FAILURE = 10.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Overall:
     worst: Standing
     worst_tail: Standing
     #: The number of problems on which it fails.
-    ruined: int
+    failures: int
     #: The seconds per run: the median and the maximum over problems.
     seconds: float
     most_seconds: float
@@ -121,7 +121,7 @@ def _overall(policy: str, found: Sequence[Standing]) -> Overall:
         ratio=geometric_mean(one.ratio for one in found),
         worst=max(found, key=lambda one: one.ratio),
         worst_tail=max(found, key=lambda one: one.tail_ratio),
-        ruined=sum(one.tail_ratio > RUIN for one in found),
+        failures=sum(one.tail_ratio > FAILURE for one in found),
         seconds=statistics.median(seconds),
         most_seconds=max(seconds),
     )

@@ -11,7 +11,7 @@ from league.advice import advice
 from league.markdown import items, table, wrapped
 from league.method import method
 from league.numerals import listed, seconds_text, times
-from league.overview import RUIN, comparable, duel
+from league.overview import FAILURE, comparable, duel
 from league.problems import KINDS, SMALL
 from league.standings import LEVEL
 
@@ -74,9 +74,9 @@ _ADVISE = (
 _POLICIES_NOTE = (
     "*Regret / best*: mean regret divided by that of the best policy of the problem, as a geometric mean "
     "over problems. *Worst*: the largest of these ratios. *Worst tail*: the same for the 95th percentile of "
-    "regret, divided by the smallest of the problem. *Ruined*: the number of problems where that is over "
-    f"{RUIN:g}. *Seconds*: time of one run on one core, the median over problems; *slowest*: on the slowest "
-    "problem. Bold: the best of a column. [Policies](policies.md) explains each policy."
+    "regret, divided by the smallest of the problem. *Failures*: the number of problems where that is over "
+    f"{FAILURE:g}. *Seconds*: time of one run on one core, the median over problems; *slowest*: on the "
+    "slowest problem. Bold: the best of a column. [Policies](policies.md) explains each policy."
 )
 _KINDS_NOTE = (
     "A problem counts once: as a warm start, else as small rates, else by its widths. *Its place*: by regret "
@@ -99,7 +99,7 @@ def _policies(board: Board, rows: Sequence[Overall]) -> str:
         ("regret / best", lambda row: row.ratio, times),
         ("worst", lambda row: row.worst.ratio, times),
         ("worst tail", lambda row: row.worst_tail.tail_ratio, times),
-        ("ruined", lambda row: row.ruined, str),
+        ("failures", lambda row: row.failures, str),
         ("seconds", lambda row: row.seconds, seconds_text),
         ("slowest", lambda row: row.most_seconds, seconds_text),
     )

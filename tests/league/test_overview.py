@@ -1,4 +1,4 @@
-"""What many problems say together: means, worst cases, ruin, advice."""
+"""What many problems say together: means, worst cases, failures, advice."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_overview_of_all() -> None:
     assert (rows["kindred"].worst.ratio, rows["kindred"].worst.cell.problem) == (30, "figure 3")
     assert (rows["clus-ucb"].worst.ratio, rows["clus-ucb"].worst.cell.problem) == (3, "figure 7")
     assert rows["kl-ucb"].worst_tail.tail_ratio == 2
-    assert [row.ruined for row in rows.values()] == [0, 0, 1]
+    assert [row.failures for row in rows.values()] == [0, 0, 1]
     assert {row.problems for row in rows.values()} == {3}
 
 
-def test_ruin_is_about_tails() -> None:
+def test_a_failure_is_about_tails() -> None:
     found = board(cell("a", 10.0, high=10.0), cell("b", 10.0, high=100.0), cell("c", 90.0, high=100.1))
-    assert {row.policy: row.ruined for row in found.overview()} == {"a": 0, "b": 0, "c": 1}
+    assert {row.policy: row.failures for row in found.overview()} == {"a": 0, "b": 0, "c": 1}
 
 
 def test_seconds_are_the_median_and_the_most() -> None:
@@ -73,7 +73,7 @@ def test_advice_states_the_place_of_the_default() -> None:
     assert advice(board(*cells(MEANS))) == [
         '**The default is `kindred`**, which `"auto"` names. By geometric mean it is number 3 of 3: its '
         "regret is 3.11 times that of the best policy of each problem. Its worst ratio is 30.0, on *figure "
-        "3*. It is ruined on 1 problem. No bound on its regret is proven.",
+        "3*. It fails on 1 problem. No bound on its regret is proven.",
         "**With a guarantee.** Of the policies with one, `kl-ucb` has the smallest geometric mean (1.59) and "
         "the smallest worst ratio (2.00, on *figure 2*).",
         "**Without widths.** Of the policies that use none, `kl-ucb` has the smallest geometric mean (1.59) "
@@ -88,7 +88,7 @@ def test_advice_names_two_policies_where_they_differ() -> None:
     assert found[0].startswith(
         '**The default is `kindred`**, which `"auto"` names. By geometric mean it is number 1'
     )
-    assert "It is ruined on no problem." in found[0]
+    assert "It fails on no problem." in found[0]
     assert found[1] == (
         "**With a guarantee.** Of the policies with one, `kl-ucb` has the smallest geometric mean (1.19); "
         "`imed` has the smallest worst ratio (1.22, on *figure 2*)."

@@ -30,7 +30,7 @@ def test_the_default_is_close_to_the_best_everywhere() -> None:
     assert row.ratio <= 1.25
     assert row.worst.ratio <= 2.5
     assert row.worst_tail.tail_ratio <= 4
-    assert row.ruined == 0
+    assert row.failures == 0
     assert {one.cell.runs for one in BOARD.of_policy(DEFAULT).values()} == {100}
 
 

@@ -42,7 +42,7 @@ class Served:
             self.said += line
             if line.startswith("cb_"):
                 return line.strip()
-            if (insecure and line.startswith("Without")) or line.startswith("Keys"):
+            if (insecure and line.startswith("Without keys")) or "keys add" in line:
                 return ""
         raise AssertionError(f"the service ended: {self.said}{self.log.read_text()}")
 
@@ -74,7 +74,7 @@ class Served:
     def workers(self) -> list[psutil.Process]:
         """Return the worker processes; of a service with one, the service itself."""
         parent = psutil.Process(self.process.pid)
-        children = [one for one in parent.children() if "resource_tracker" not in " ".join(one.cmdline())]
+        children = [one for one in parent.children() if _is_worker(one)]
         return children or [parent]
 
     def stop(self) -> int:
@@ -94,6 +94,13 @@ class Served:
         if self.process.stdout is not None:
             self.process.stdout.close()
         self.client.close()
+
+
+def _is_worker(child: psutil.Process) -> bool:
+    try:
+        return "resource_tracker" not in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:
+        return False
 
 
 @contextlib.contextmanager
