@@ -23,7 +23,8 @@ class Served:
 
     def __init__(self, *options: str, folder: Path, port: int | None = None) -> None:
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        host = options[options.index("--host") + 1] if "--host" in options else "127.0.0.1"
+        self.url = f"http://{host}:{self.port}"
         self.log = folder / f"serve-{self.port}.log"
         command = [sys.executable, "-m", "clusterbandits", "serve", "--port", str(self.port), *options]
         with self.log.open("a") as log:

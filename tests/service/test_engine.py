@@ -27,6 +27,7 @@ from clusterbandits.service.metrics import Metrics
 from clusterbandits.service.operations import Change, Create, Decide, Read, Reward, Write
 from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.upkeep import check, rebuild
+from clusterbandits.service.views import explain
 from clusterbandits.service.writer import Writer
 
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
@@ -234,6 +235,8 @@ def test_a_failed_commit_leaves_nothing_behind(engine: Engine, monkeypatch: pyte
             with pytest.raises(UnavailableError, match="the disk is full"):
                 perform(engine, operation)
     assert described(engine) == before
+    # The worker tries by itself whether the database accepts writes again.
+    engine.tick()
     reward(engine, one["id"], 1.0)
     assert engine.experiments["ads"].policy.rounds == 1
 
@@ -347,6 +350,68 @@ def test_windows_close_while_no_worker_runs(database: Database, engine: Engine) 
     again.tick()
     assert again.experiments["ads"].cancelled == 5
     again.close()
+
+
+def test_changes_do_not_repeat_random_numbers(engine: Engine) -> None:
+    """With a change before every decision, a random policy still chooses as often as its chances say."""
+    create(engine, policy="thompson")
+    chosen = []
+    for number in range(60):
+        settings = {"widths": 0.2 + number / 1000, "settings": {"prior": [0.5, 1 + number / 1000]}}
+        perform(engine, Change("ads", "changed", {"settings": settings}, ANYBODY))
+        chosen.append(decide(engine)[0]["arm"])
+    assert len(set(chosen)) == 6
+    assert max(map(chosen.count, "abcdef")) < 30
+
+
+def test_an_idle_worker_does_not_read_closed_windows_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(engine, window=0.05, default_reward=0)
+    found = decide(engine, count=20)
+    for one in found:
+        reward(engine, one["id"], 1)
+    time.sleep(0.1)
+    read: list[float] = []
+    due = log.due
+
+    def counted(connection: Any, after: float, until: float, limit: int) -> Any:
+        read.append(after)
+        return due(connection, after, until, limit)
+
+    monkeypatch.setattr(log, "due", counted)
+    engine.tick()
+    engine.tick()
+    last = max(one["expires_at"] for one in found)
+    assert read[0] < last < read[1]
+    (late,) = decide(engine)
+    time.sleep(0.1)
+    engine.tick()
+    assert described(engine)["counts"][1] == 1, late
+
+
+def test_a_refused_request_for_many_decisions_makes_none(engine: Engine) -> None:
+    arms = [f"a{number}" for number in range(1000)]
+    history = {arm: {"pulls": 10**12, "total": 0} for arm in arms}
+    history["a0"]["pulls"] -= 5
+    create(engine, groups={"all": arms}, history=history, policy="ucb1")
+    with pytest.raises(RefusedError, match="has made"):
+        decide(engine, count=10, idempotency="k")
+    assert sum(described(engine)["decisions"]) == 0
+    assert len(decide(engine, count=5, idempotency="k")) == 5
+
+
+def test_chances_include_exploration(engine: Engine) -> None:
+    create(engine, policy="ucb1", explore=0.4)
+    perform(engine, Change("ads", "arm retired", {"arm": "f"}, ANYBODY))
+    chances = perform(engine, Read(lambda engine: explain(engine.experiments["ads"])))["chances"]
+    assert sorted(chances.values()) == pytest.approx([0, 0.08, 0.08, 0.08, 0.08, 0.68])
+
+
+def test_a_database_in_memory_is_refused() -> None:
+    for url in ("sqlite://", "sqlite:///:memory:"):
+        with pytest.raises(InvalidInputError, match="in memory"):
+            Database(url)
 
 
 def test_the_log_has_no_gaps(database: Database, engine: Engine) -> None:

@@ -18,7 +18,8 @@ from clusterbandits.service.database import Database
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.export import Wanted, write
 from clusterbandits.service.keys import ANYBODY, KeyRing
-from clusterbandits.service.operations import Create, Decide, Reward, Rewards
+from clusterbandits.service.operations import Change, Create, Decide, Reward, Rewards
+from clusterbandits.service.upkeep import export_file
 
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
 MEANS = dict(zip("abcdef", (0.2, 0.25, 0.3, 0.5, 0.55, 0.6), strict=True))
@@ -102,8 +103,21 @@ def test_propensities_are_those_of_the_state_before(
         possible = np.stack([explore / open_arms, 1 - explore + explore / open_arms])
         assert np.all(np.abs(chances - possible).min(axis=0) < 1e-12)
     else:
-        own = (chances - explore / open_arms) / (1 - explore)
+        own = ((chances - explore / open_arms) / (1 - explore) * 1001 + 0.5) / 1002
         assert np.allclose(errors, (1 - explore) * np.sqrt(own * (1 - own) / 1001), atol=1e-9)
+
+
+def test_few_draws_do_not_bias_propensities(database: Database, tmp_path: Path) -> None:
+    """1/p of the chosen arm has the number of arms for its mean, also where only exploration finds an arm."""
+    number = served_log(database, 4_000, policy="thompson", explore=0.2)
+    write(database, Wanted(number, propensities=True, draws=4), str(tmp_path / "log.csv"))
+    rows = rows_of(tmp_path / "log.csv")
+    for arm in "abcdef":
+        # The weight 1/p of the decisions for one arm; it was not always available.
+        weights = np.array([(row["arm"] == arm) / float(row["propensity"]) for row in rows])
+        able = np.array([not row["available"] or arm in row["available"] for row in rows])
+        excess = weights[able] - 1
+        assert abs(excess.mean()) < 4 * excess.std() / np.sqrt(excess.size), arm
 
 
 def test_propensities_match_how_often_arms_are_chosen() -> None:
@@ -140,6 +154,40 @@ def test_replay_reads_a_served_log(database: Database, tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\nb", 'a","b', "a;b"])
+def test_names_and_keys_with_any_characters_stay_in_their_row(
+    database: Database, tmp_path: Path, name: str
+) -> None:
+    engine = Engine(database, KeyRing())
+    engine.perform([Create({**PLAN, "explore": 1.0}, ANYBODY)])
+    (found,) = engine.perform([Decide("ads", None, 300, name, {"said": name})])
+    engine.perform([Rewards([Reward(one["id"], 1.0, "", ANYBODY) for one in found["decisions"]])])
+    file = tmp_path / "log.csv"
+    write(database, Wanted(engine.experiments["ads"].number, propensities=True), str(file))
+    engine.close()
+    assert [row["key"] for row in rows_of(file)] == [name] * 300
+    assert cb.replay(file, "ucb1", rounds=1).to_dict()["log"]["rows"] == 300
+
+
+def test_decisions_without_exploration_are_counted_by_the_policy_of_their_time(
+    database: Database, tmp_path: Path
+) -> None:
+    engine = Engine(database, KeyRing())
+    engine.perform([Create({**PLAN, "policy": "kl-ucb", "explore": 0.5}, ANYBODY)])
+    engine.perform([Decide("ads", None, 5, None, None)])
+    engine.perform([Change("ads", "changed", {"settings": {"explore": 0.0}}, ANYBODY)])
+    engine.perform([Decide("ads", None, 3, None, None)])
+    engine.perform([Change("ads", "changed", {"settings": {"policy": "thompson"}}, ANYBODY)])
+    engine.perform([Decide("ads", None, 4, None, None)])
+    engine.close()
+    out = tmp_path / "log.csv"
+    wanted = Wanted(0, propensities=True, unrewarded=True)
+    said = export_file(database, "ads", out, wanted, None)
+    assert said is not None
+    assert "3 of 12 decisions" in said
+    assert [float(row["propensity"]) == 1 for row in rows_of(out)][5:8] == [True] * 3
 
 
 def test_the_command_writes_a_whole_file_and_warns(database: Database, address: str, tmp_path: Path) -> None:

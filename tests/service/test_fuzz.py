@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -31,7 +32,7 @@ from tests.service.running import Served, serving
 
 #: Requests to every operation of the API, on each of two databases.
 EXAMPLES = int(os.environ.get("CLUSTERBANDITS_EXAMPLES", "8"))
-described = schemathesis.openapi.from_dict(create_app(ServiceSettings("sqlite://")).openapi())
+described = schemathesis.openapi.from_dict(create_app(ServiceSettings("sqlite:///unused.db")).openapi())
 GROUPS = {"red": ["a", "b"], "blue": ["c"]}
 #: The experiments that requests of a kind are about: windows and states of the others stay as they are.
 SUBJECTS = {"PATCH": "changed", "pause": "changed", "resume": "changed", "archive": "ended"}
@@ -286,6 +287,30 @@ def test_what_is_not_http(watch: Watch) -> None:
         if answer is not None:
             assert answer.status == 400, raw[:200]
             check_sentence(answer)
+
+
+def test_an_answer_on_a_connection_is_that_of_its_request(served: Served, watch: Watch) -> None:
+    """Many requests in one piece of data, with the beginning of another; and garbage after a request."""
+    del watch
+    served.post("/v1/experiments", {"name": "piped", "groups": {"red": ["a", "b"]}}, 201)
+    body = json.dumps({"note": {"text": "x" * 3000}}).encode()
+    one = Request("POST", "/v1/experiments/piped/decisions", body).raw(served.key)
+
+    def exchange(*parts: bytes) -> bytes:
+        with socket.create_connection(("127.0.0.1", served.port), timeout=2) as line:
+            for part in parts:
+                line.sendall(part)
+            answer = b""
+            with contextlib.suppress(TimeoutError, ConnectionResetError):
+                while part := line.recv(65_536):
+                    answer += part
+        return answer
+
+    answer = exchange(one * 39 + one[:20], one[20:])
+    assert answer.count(b"HTTP/1.1 200 ") == answer.count(b"HTTP/1.1 ") == 40
+    # The decision is made, so its connection must not end with a refusal.
+    assert b"HTTP/1.1 400 " not in exchange(one + b"\0garbage\r\n\r\n")
+    assert served.get("/v1/experiments/piped")["decisions"] == 41
 
 
 def test_a_head_without_end_is_not_kept_in_memory(served: Served) -> None:

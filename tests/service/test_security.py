@@ -212,6 +212,10 @@ def test_without_keys_only_this_machine_is_served(tmp_path: Path) -> None:
             assert served.client.get("/v1/experiments", headers=headers).status_code in {400, 403}
         own = {"Origin": served.url}
         assert served.client.get("/v1/experiments", headers=own).status_code == 200
+    options = ("--data", str(tmp_path / "data"), "--insecure", "--host", "127.0.0.2")
+    with serving(*options, folder=tmp_path) as served:
+        assert served.client.get("/v1/experiments").status_code == 200
+        assert served.client.get("/v1/experiments", headers={"Host": "127.0.0.3"}).status_code == 403
     command = [sys.executable, "-m", "clusterbandits", "serve", "--insecure", "--host", "0.0.0.0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 2

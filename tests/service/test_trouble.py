@@ -25,10 +25,10 @@ PAIR = ("decisions", "reward")
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """Yield a folder on a file system of its own with 4 MB."""
+    """Yield a folder on a file system of its own with 8 MB."""
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip("no file system can be mounted here")
@@ -60,6 +60,15 @@ def acknowledged(served: Served) -> dict[str, Any]:
     return dict(state)
 
 
+def wait_until_ready(served: Served) -> None:
+    """Wait for a service that nobody uses: it must notice by itself that the database is mended."""
+    for _ in range(100):
+        if served.client.get("/ready").status_code == 200:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the service is not ready again")
+
+
 def fails_until_mended(served: Served, mend: Callable[[], object], word: str) -> None:
     """Check that requests are refused with a sentence, change nothing, and succeed once it is mended."""
     for _ in range(3):
@@ -67,7 +76,10 @@ def fails_until_mended(served: Served, mend: Callable[[], object], word: str) ->
         assert status == 503, sentence
         assert word in sentence
     assert served.client.get("/health").status_code == 200
+    ready = served.client.get("/ready")
+    assert (ready.status_code, word in ready.json()["detail"]) == (503, True)
     mend()
+    wait_until_ready(served)
     for _ in range(50):
         if pair(served)[0] == 200:
             break
@@ -79,7 +91,7 @@ def fails_until_mended(served: Served, mend: Callable[[], object], word: str) ->
 def test_a_full_disk(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         ballast = disk / "ballast"
-        ballast.write_bytes(b"x" * 1_500_000)
+        ballast.write_bytes(b"x" * 3_000_000)
         with serving("--data", str(disk), "--insecure", folder=tmp_path) as served:
             create(served)
             done = 0

@@ -27,8 +27,8 @@ def test_the_table_fits_a_terminal_and_says_all(result: cb.ReplayResult) -> None
     assert text.startswith(f"Mean reward per round over {result.rounds} rounds, ")
     plain = " ".join(text.split())
     assert "more: than kl-ucb, compared episode by episode." in plain
-    assert "with propensities of at least 0.1, in 30,000 rows" in plain
-    assert f"{result.usable:,} could be used" in plain
+    assert "30,000 rows and 4 arms, chosen with propensities of at least 0.1" in plain
+    assert f"{result.usable:,} rows could be used" in plain
     assert "best arm in hindsight, d" in plain
     assert text in (result.table().text(), str(result))
     assert "<table>" in result._repr_html_()
@@ -46,7 +46,7 @@ def test_long_labels_still_fit() -> None:
 def test_one_policy_is_compared_with_nobody() -> None:
     text = str(cb.replay(uniform_log(np.random.default_rng(3), 20_000), "kl-ucb"))
     assert "more" not in text
-    assert "4 arms at random, in 20,000 rows: 20,000 could be" in " ".join(text.split())
+    assert "20,000 rows and 4 arms, chosen at random: 20,000 rows could be" in " ".join(text.split())
 
 
 def test_data_hold_everything(result: cb.ReplayResult) -> None:

@@ -170,8 +170,8 @@ def changes(link: Link, name: str) -> Steps[list[Change]]:
 def history(link: Link, name: str) -> Steps[dict[str, Any]]:
     """Return counts over time.
 
-    The columns ``at``, ``decisions``, ``pulls``, ``total`` and ``regret`` are lists; ``groups`` and ``arms``
-    map names to lists of cumulative decisions.
+    The columns ``at``, ``decisions``, ``pulls``, ``total`` and ``regret`` are lists; ``groups`` maps names to
+    lists of cumulative decisions.
     """
     found: dict[str, Any] = yield from link.get(f"{path_of(name)}/history")
     return found

@@ -165,12 +165,12 @@ class Family:
         """Return whether every reward of another family is a possible reward of this family."""
         return self.lowest <= other.lowest and other.highest <= self.highest
 
-    def read_total(self, reward: object, pulls: int, owner: str) -> float:
+    def read_total(self, reward: object, pulls: int, owner: str, parameter: str = "reward") -> float:
         """Return the sum of ``pulls`` rewards as a float; refuse a sum that is impossible in this family."""
         number = float(reward) if isinstance(reward, _TRUTH) else as_float(reward)
         if not (math.isfinite(number) and self._supports(number, pulls)):
             allowed = self.support if pulls == 1 else f"a sum of {pulls} rewards, each {self.support}"
-            raise invalid("reward", owner, f"{allowed}, for {self.name} rewards", reward)
+            raise invalid(parameter, owner, f"{allowed}, for {self.name} rewards", reward)
         return number
 
     def draw(self, mean: float, count: int, rng: Generator) -> Floats:

@@ -182,8 +182,7 @@ def _add_operations(app: FastAPI) -> None:
     @app.get("/ready", tags=["operations"], openapi_extra=unprotected, responses={503: PROBLEMS[503]})
     async def ready(request: Request) -> dict[str, Any]:
         """Report whether decisions can be made: the database answers, and the log has been read."""
-        position = await request.app.state.writer.submit(Read(lambda engine: engine.seq))
-        return {"status": "ready", "seq": position}
+        return {"status": "ready", "seq": await request.app.state.writer.submit(Read(_position))}
 
     answers: dict[int | str, dict[str, Any]] = {code: PROBLEMS[code] for code in (401, 403, 429, 503)}
     answers[200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -196,6 +195,13 @@ def _add_operations(app: FastAPI) -> None:
         if caller.experiments is not None:
             raise RefusedError(403, "Metrics cover all experiments, but this key is limited to some of them.")
         return Response(app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _position(engine: Engine) -> int:
+    """Return the position in the log; refuse if the database accepts no writes."""
+    if engine.unwritable is not None:
+        raise UnavailableError(engine.unwritable)
+    return engine.seq
 
 
 def _add_pages(app: FastAPI) -> None:

@@ -210,6 +210,9 @@ def _driver_url(url: str) -> Any:
         backend = made.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError):
         backend = "unreadable"
+    if backend == "sqlite" and (made.database or ":memory:") == ":memory:":
+        # Every connection of the service would have a database of its own.
+        raise invalid("database", "serve", "a file such as sqlite:///file.db", Described("one in memory"))
     if backend not in {"sqlite", "postgresql"}:
         allowed = "an address such as sqlite:///file.db or postgresql://user@host/name"
         raise invalid("database", "serve", allowed, Described(f"one of another kind ({backend})"))

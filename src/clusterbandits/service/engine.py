@@ -90,6 +90,10 @@ class Engine:
         self._keys_read = self._swept_at = -1e9
         self.saver = snapshots.Saver()
         self._lost = False
+        #: Why the last write failed; writes are refused until the database accepts a trial.
+        self.unwritable: str | None = None
+        #: A position in the log and a time until which no window closes unless there are later events.
+        self._idle = 0, 0.0
         #: Policies and reward families that were compiled.
         self._compiled: set[tuple[str, str]] = set()
         self.forget()
@@ -129,11 +133,19 @@ class Engine:
         If another worker must finish first, ``join`` returns the requests that arrived meanwhile. They are
         performed too and added to the list.
         """
+        writing = any(one.writes for one in operations)
+        if writing and self.unwritable is not None:
+            return [
+                UnavailableError(self.unwritable) if one.writes else self.perform([one])[0]
+                for one in operations
+            ]
         try:
             with translated():
                 return self._perform(operations, join)
         except UnavailableError as error:
             self._lose(error)
+            if writing:
+                self._try_to_write()
             return [UnavailableError(str(error)) for _ in operations]
         except Exception as error:
             self.forget()
@@ -204,6 +216,8 @@ class Engine:
 
     def tick(self) -> None:
         """Follow the log, settle closed windows, and read the keys, each when it is due."""
+        if self.unwritable is not None:
+            self._try_to_write()
         try:
             with translated():
                 connection = self._ready()
@@ -212,15 +226,33 @@ class Engine:
                     self.ring.refresh(connection)
                     self._keys_read = time.monotonic()
                 now = max(time.time(), self.last_at)
-                due = log.due(connection, self.swept, now, 1)
+                since = max(self.swept, self._idle[1] if self._idle[0] == self.seq else 0.0)
+                due = log.due(connection, since, now, 1)
             if due or self.saver.waiting:
                 self._swept_at = -1e9
                 self.perform([_NOTHING])
             else:
                 # Later decisions have later times.
                 self.swept = max(self.swept, self.last_at)
+                self._idle = self.seq, now
         except UnavailableError as error:
             self._lose(error)
+
+    def _try_to_write(self) -> None:
+        """Find out whether the database accepts writes; requests that write are refused while it does not."""
+        try:
+            snapshots.prove_writable(self.database)
+        except UnavailableError as error:
+            self.unwritable = str(error)
+            return
+        if self.unwritable is not None:
+            self.unwritable = None
+            self.forget()
+
+    def _found_again(self) -> None:
+        if self._lost and self.unwritable is None:
+            _logger.info("the database is available again")
+            self._lost = False
 
     def _lose(self, error: UnavailableError) -> None:
         """Discard the state after a database failure; log the failure once, not at every attempt."""
@@ -265,9 +297,7 @@ class Engine:
                 self.take_up(one)
         self._compile()
         self.seq, self.loaded = until, True
-        if self._lost:
-            _logger.info("the database is available again")
-        self._lost = False
+        self._found_again()
         self.ring.refresh(connection)
 
     def _compile(self) -> None:

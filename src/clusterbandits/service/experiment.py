@@ -92,10 +92,10 @@ class Experiment:
         """Return the group of an arm by number."""
         return str(self.policy.clusters.partition.cluster_names[arm])
 
-    def number_of(self, label: str) -> int:
-        """Return the number of an arm; refuse an unknown arm."""
+    def number_of(self, label: str, field: str = "arm") -> int:
+        """Return the number of an arm in a field of a request; refuse an unknown arm."""
         if label not in self.numbers:
-            raise invalid("arm", self.name, "an arm of the experiment", label)
+            raise invalid(field, self.name, "an arm of the experiment", label)
         return self.numbers[label]
 
     def open_arms(self, available: Sequence[str] | None) -> list[str]:
@@ -105,7 +105,7 @@ class Experiment:
             return [arm for arm in self.arms if arm not in retired]
         wanted = set(available)
         for label in available:
-            self.number_of(label)
+            self.number_of(label, "available")
         found = [arm for arm in self.arms if arm in wanted and arm not in retired]
         if not found:
             allowed = "at least one arm that is not retired"
@@ -164,7 +164,7 @@ class Experiment:
             case Kind.LATE:
                 self.late += 1
             case Kind.CHANGED:
-                self._change(json.loads(event.body or "{}"))
+                self._change(json.loads(event.body or "{}"), event.seq)
         self.seq = event.seq
 
     def _count_decision(self, event: Event) -> None:
@@ -181,7 +181,7 @@ class Experiment:
         learned = sum(self.policy.pulls.values()) - sum(int(pulls) for pulls, _ in before)
         return learned, math.fsum([*self.policy.totals.values(), *(-total for _, total in before)])
 
-    def _change(self, body: dict[str, Any]) -> None:
+    def _change(self, body: dict[str, Any], seq: int) -> None:
         kind = body["change"]
         if kind in STATES:
             self.state = STATES[kind]
@@ -194,7 +194,11 @@ class Experiment:
         elif kind == "arm restored":
             self.policy.restore_arm(body["arm"])
         else:
-            self.plan, self.policy = self.with_changes(body["settings"])
+            self.plan, policy = self.with_changes(body["settings"])
+            if policy is not self.policy and policy.randomised:
+                # A new policy begins its random stream; every change must not repeat the same draws.
+                policy._draw_from(np.random.default_rng([int(self.salt, 16), seq]))
+            self.policy = policy
 
     def with_changes(self, changes: dict[str, Any]) -> tuple[Plan, Policy]:
         """Return the plan and the policy with other settings; the policy keeps all observations."""

@@ -115,19 +115,27 @@ class Exports:
 
 def write(
     database: Database, wanted: Wanted, path: str, progress: Callable[[int, int], None] | None = None
-) -> None:
-    """Write the table; ``progress`` is called with the numbers of processed events and of all events."""
+) -> Propensities | None:
+    """Write the table, and return what computed its propensities.
+
+    ``progress`` is called with the numbers of processed events and of all events.
+    """
     columns = _COLUMNS | (_PROPENSITIES if wanted.propensities else {})
     kind = _csv_writer if wanted.format == "csv" else _parquet_writer
     with kind(path, columns) as add, database.reading() as connection:
-        for rows in _parts(_rows(connection, wanted, progress)):
+        (created,) = log.find(connection, events.c.seq == wanted.experiment)
+        one = Experiment(created)
+        chances = Propensities(one, wanted.draws) if wanted.propensities else None
+        for rows in _parts(_rows(connection, one, wanted, chances, progress)):
             add(rows)
+    return chances
 
 
 @contextlib.contextmanager
 def _csv_writer(path: str, columns: dict[str, str]) -> Iterator[_Add]:
     with Path(path).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        # Python 3.11 quotes the characters of the line terminator only; names can have either of them.
+        writer = csv.DictWriter(file, columns, lineterminator="\r\n")
         writer.writeheader()
 
         def add(rows: list[dict[str, Any]]) -> None:
@@ -158,13 +166,14 @@ def _parts(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _rows(
-    connection: Connection, wanted: Wanted, progress: Callable[[int, int], None] | None
+    connection: Connection,
+    one: Experiment,
+    wanted: Wanted,
+    chances: Propensities | None,
+    progress: Callable[[int, int], None] | None,
 ) -> Iterator[dict[str, Any]]:
     """Yield one row per decision, in order."""
-    (created,) = log.find(connection, events.c.seq == wanted.experiment)
     until = log.last_position(connection)
-    one = Experiment(created)
-    chances = Propensities(one, wanted.draws) if wanted.propensities else None
     page: list[tuple[log.Event, dict[str, Any]]] = []
     for done, event in enumerate(log.read_of(connection, one.number, one.seq, until)):
         if event.kind == Kind.DECISION:

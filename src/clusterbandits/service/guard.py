@@ -12,7 +12,7 @@ from clusterbandits.service.refusals import RefusedError
 from clusterbandits.service.views import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -55,6 +55,8 @@ class Guard:
     def __init__(self, app: ASGIApp, ring: KeyRing, metrics: Metrics, settings: ServiceSettings) -> None:
         self._app, self._ring, self._metrics, self._settings = app, ring, metrics, settings
         self._rates = Rates(settings.rate)
+        own = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self._hosts = {*_LOOPBACK, own}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, or refuse it."""
@@ -103,7 +105,7 @@ class Guard:
         """Return the caller of the request; None for addresses that need no key."""
         path: str = scope["path"]
         if self._settings.insecure:
-            _check_local(headers)
+            _check_local(headers, self._hosts)
             return ANYBODY
         if path in _OPEN or path.startswith(_OPEN_FOLDERS):
             return None
@@ -115,10 +117,10 @@ class Guard:
         return caller
 
 
-def _check_local(headers: dict[bytes, bytes]) -> None:
+def _check_local(headers: dict[bytes, bytes], hosts: Collection[str]) -> None:
     """Refuse requests that a page of another site may have sent through the user's browser."""
     host = headers.get(b"host", b"").decode("latin-1")
-    if (host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host) not in _LOOPBACK:
+    if (host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host) not in hosts:
         raise RefusedError(403, "Without keys, the service only accepts requests to localhost.")
     if headers.get(b"sec-fetch-site", b"none") not in {b"none", b"same-origin"}:
         raise RefusedError(403, "Without keys, the service does not answer to pages of other sites.")

@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.schema import keys
-from clusterbandits.validate import Described, invalid
+from clusterbandits.validate import Described, invalid, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,7 +116,8 @@ def revoke_key(connection: Connection, identity: str) -> None:
     where = (keys.c.id == identity, keys.c.revoked_at.is_(None))
     changed = connection.execute(keys.update().where(*where).values(revoked_at=time.time()))
     if changed.rowcount != 1:
-        raise invalid("id", "keys", "the id of a key that is not revoked; 'keys list' shows them", identity)
+        valid = [key.id for key in list_keys(connection) if key.revoked_at is None]
+        raise unknown("key", identity, valid, "among the valid keys", parameter="id", owner="keys")
 
 
 class KeyRing:

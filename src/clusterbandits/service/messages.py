@@ -27,7 +27,9 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,6
 Label = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_LABEL, pattern=_PLAIN)]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PLAIN)]
 Id = Annotated[str, StringConstraints(max_length=40)]
-Value = Annotated[float, Field(allow_inf_nan=False)]
+#: Totals are sums of floats: a mistyped reward beyond this would leave an error in them when it is corrected.
+_LARGEST = 1e12
+Value = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST, allow_inf_nan=False)]
 Width = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 #: JSON does not distinguish integers from floats: 2.0 is an integer, as in the OpenAPI description.
 _WHOLE = BeforeValidator(
@@ -54,7 +56,7 @@ class PastRewards(_Request):
 
     pulls: Annotated[int, Field(ge=0, le=10**12), _WHOLE]
     """Number of trials."""
-    total: Value
+    total: Annotated[float, Field(allow_inf_nan=False)]
     """Sum of their rewards."""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from clusterbandits.errors import ClusterBanditsError
+from clusterbandits.limits import MOST_ROUNDS
 from clusterbandits.machine_code import Missing, if_missing
 from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, Asked, Experiment, created_body
 from clusterbandits.service.log import Event, new_token, read_id
@@ -219,6 +220,10 @@ class Decide(Write):
     def _new(self, batch: Batch, one: Experiment) -> list[Event]:
         if one.state != RUNNING:
             raise RefusedError(409, f"The experiment {self.name!r} is {one.state}; it makes no decisions.")
+        if self.count > MOST_ROUNDS - one.policy.rounds:
+            raise RefusedError(
+                409, f"The experiment {self.name!r} has made {MOST_ROUNDS:g} decisions, the most."
+            )
         available = None if self.available is None else one.open_arms(self.available)
         request = Asked(None if available is None else one.mask(available), self.note)
         # Decisions of one request share the body of their events.
@@ -281,7 +286,7 @@ class Reward(Write):
             raise RefusedError(404, f"There is no decision {self.id!r}.")
         one = batch.engine.by_number[record.decision.experiment]
         self.caller.check_scope(one.name)
-        value = one.policy.family.read_total(self.value, 1, "reward")
+        value = one.policy.family.read_total(self.value, 1, "reward", "value")
         repeated = self._repeats(record, value, first_counts=one.plan.combine == "first")
         expires_at = record.decision.expires_at
         if record.closed or (expires_at is not None and batch.now > expires_at):
@@ -317,7 +322,12 @@ class Reward(Write):
         if one.plan.combine == "first" or (one.plan.combine == "sum" and same_key):
             raise RefusedError(409, f"Decision {self.id!r} already has another reward: {before:g}.")
         combined = value if one.plan.combine == "last" else before + value
-        one.policy.family.read_total(combined, 1, "the rewards of one decision together")
+        if not one.policy.family.supports(combined, 1):
+            raise RefusedError(
+                422,
+                f"Decision {self.id!r} already has the reward {before:g}; together with {value:g} it is "
+                f"{combined:g}, which {one.plan.family} rewards cannot be.",
+            )
         self._add(batch, one, record, Kind.CORRECTION, value, change=combined - before)
 
     def _add(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from clusterbandits.wording import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from clusterbandits.families.family import Family
 
 
 #: The ways to combine several rewards of one decision.
@@ -91,36 +94,30 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         allowed = "1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or digit"
         raise invalid("name", "experiment", allowed, name)
-    groups = {group: list(arms) for group, arms in data["groups"].items()}
-    arms = [arm for members in groups.values() for arm in members]
-    if len(arms) > MOST_ARMS:
-        raise invalid(
-            "groups", "experiment", f"of at most {MOST_ARMS} arms together", Described(f"{len(arms)} arms")
-        )
-    for label in [*groups, *arms]:
-        check_label(label)
+    groups = _groups(data["groups"])
     kind, written = split_spec(_own(data["policy"]), "experiment")
     settings = dict(data["settings"])
     for key in settings:
         # Settings become keywords of ``policy``, whose other parameters are not settings.
         if key not in kind.defaults:
             refuse_setting(kind.name, kind.defaults, key)
+    family = as_family(data["family"], "experiment")
     plan = Plan(
         name=name,
         groups=groups,
         widths=_widths(data["widths"], list(groups)),
         policy=kind.name if written is None else f"{kind.name}:{written}",
         settings=settings,
-        family=as_family(data["family"], "experiment").spec,
+        family=family.spec,
         window=_window(data["window"]),
         default_reward=data["default_reward"],
         combine=choice("combine", "experiment", data["combine"], COMBINE),
         explore=between("explore", "experiment", data["explore"], 0, 1),
-        history=_history(data.get("history") or {}),
+        history=_history(data.get("history") or {}, family),
     )
     made = plan.begin_policy()
     if plan.default_reward is not None:
-        value = made.family.read_total(plan.default_reward, 1, "default_reward")
+        value = family.read_total(plan.default_reward, 1, "experiment", "default_reward")
         plan = replace(plan, default_reward=value)
     if made.needs_horizon and made.settings["horizon"] is None:
         raise invalid("settings", "experiment", f"given with a horizon for policy {made.name!r}", settings)
@@ -137,14 +134,32 @@ def _is_finite(part: object) -> bool:
     return not isinstance(part, float) or math.isfinite(part)
 
 
-def _history(given: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return pulls and totals by arm; arms and totals are checked later."""
+def _groups(given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the arms of each group."""
+    groups = {group: list(arms) for group, arms in given.items()}
+    arms = [arm for members in groups.values() for arm in members]
+    if len(arms) > MOST_ARMS:
+        raise invalid(
+            "groups", "experiment", f"of at most {MOST_ARMS} arms together", Described(f"{len(arms)} arms")
+        )
+    for label in [*groups, *arms]:
+        check_label(label)
+    if len(set(arms)) < len(arms):
+        (twice, _), *_ = Counter(arms).most_common(1)
+        raise invalid("groups", "experiment", "groups that have each arm once", twice)
+    return groups
+
+
+def _history(given: Mapping[str, Any], family: Family) -> dict[str, list[float]]:
+    """Return pulls and totals by arm; arms are checked later."""
     found: dict[str, list[float]] = {}
     for arm, past in given.items():
         pulls, total = (past["pulls"], past["total"]) if isinstance(past, dict) else past
         found[arm] = [whole("history", "experiment", pulls, least=0), float(total)]
         if not pulls and total:
             raise invalid("history", "experiment", "a total of 0 for an arm without pulls", total)
+        if pulls:
+            family.read_total(total, int(pulls), "experiment", "history")
     return found
 
 
@@ -154,6 +169,9 @@ def check_label(label: object) -> str:
         raise invalid("arm or group", "experiment", "a name with at least one visible character", label)
     if len(label) > LONGEST_LABEL:
         raise invalid("arm or group", "experiment", f"at most {LONGEST_LABEL} characters long", label)
+    if label != label.strip():
+        # In tables of trials, such names are the same as those without spaces.
+        raise invalid("arm or group", "experiment", "a name without spaces at its ends", label)
     return label
 
 

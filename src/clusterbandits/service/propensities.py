@@ -25,29 +25,42 @@ class Propensities:
         Experiment to which the caller applies each event after its probability was computed.
     draws
         Number of repeated choices of a random policy. The standard error of a probability p is
-        (p (1 − p) / draws)^½. The decision itself counts as one more draw, so that no probability is 0.
+        (p (1 − p) / draws)^½. A decision of the policy counts as one more draw, so that its probability is
+        not 0. A uniform draw says nothing about the policy and is replaced by one more choice: so the mean of
+        1/p is the number of possible arms, for any number of draws.
+
+    Attributes
+    ----------
+    decisions, certain
+        Number of decisions so far, and of those in which no other arm was possible, because the policy is
+        deterministic and did not explore.
     """
 
     def __init__(self, one: Experiment, draws: int) -> None:
         self._one, self._draws = one, draws
+        self.decisions = self.certain = 0
 
     def of(self, event: Event) -> dict[str, Any]:
         """Return the probability of a decision and its standard error, as columns."""
-        one = self._one
-        available = one.unmasked(Asked.of(event).available)
+        one, asked = self._one, Asked.of(event)
+        available = one.unmasked(asked.available)
         candidates = one.open_arms(available)
-        label, explore = one.arms[event.arm or 0], one.plan.explore
-        chosen, error = (0.0, 0.0) if explore >= 1 else self._by_policy(label, available, event.seq)
+        explore = one.plan.explore
+        chosen, error = (0.0, 0.0) if explore >= 1 else self._by_policy(event, available, asked.explored)
+        self.decisions += 1
+        self.certain += not one.policy.randomised and explore == 0
         return {
             "propensity": explore / len(candidates) + (1 - explore) * chosen,
             "propensity_error": (1 - explore) * error,
         }
 
-    def _by_policy(self, label: str, available: list[str] | None, seed: int) -> tuple[float, float]:
-        policy = self._one.policy
-        found = policy.chances(self._draws, available=available, seed=seed)
+    def _by_policy(self, event: Event, available: list[str] | None, explored: bool) -> tuple[float, float]:
+        policy, label = self._one.policy, self._one.arms[event.arm or 0]
+        repeated = self._draws + explored
+        share = policy.chances(repeated, available=available, seed=event.seq)[label]
         if not policy.randomised:
-            return found[label], 0.0
-        hits = round(found[label] * self._draws) + 1
-        share = hits / (self._draws + 1)
-        return share, math.sqrt(share * (1 - share) / (self._draws + 1))
+            return share, 0.0
+        hits, draws = round(share * repeated) + (not explored), self._draws + 1
+        # Half a draw each way: an arm that was never drawn can have a probability above 0.
+        likely = (hits + 0.5) / (draws + 1)
+        return hits / draws, math.sqrt(likely * (1 - likely) / draws)

@@ -21,12 +21,14 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Prepare for the head of the first request."""
         super().connection_made(transport)
-        self._in_head, self._bytes = True, 0
+        self._in_head, self._begins, self._bytes = True, True, 0
 
     def data_received(self, data: bytes) -> None:
         """Refuse a head that exceeds the size limit, since it is kept in memory."""
+        self._begins = False
         super().data_received(data)
-        if self._in_head and not self.transport.is_closing():
+        # Data in which a head begins may be the end of a long request before it.
+        if self._in_head and not self._begins and not self.transport.is_closing():
             self._bytes += len(data)
             if self._bytes > _MOST_BYTES:
                 self._refuse(f"The headers of a request may have at most {_MOST_BYTES} bytes.")
@@ -34,7 +36,7 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Record that a request begins."""
         super().on_message_begin()
-        self._in_head, self._bytes = True, 0
+        self._in_head, self._begins, self._bytes = True, True, 0
 
     def on_headers_complete(self) -> None:
         """Record that the head of a request is complete."""
@@ -50,6 +52,10 @@ class Protocol(HttpToolsProtocol):
         """Log nothing: a request to upgrade the protocol is served as an ordinary request."""
 
     def _refuse(self, sentence: str) -> None:
+        if self.pipeline or (self.cycle is not None and not self.cycle.response_complete):
+            # An earlier request of this connection awaits its answer, which a refusal must not stand for.
+            self.transport.close()
+            return
         body = json.dumps({"detail": sentence}).encode()
         head = [
             b"HTTP/1.1 400 Bad Request",

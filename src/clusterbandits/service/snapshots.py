@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import logging
+import secrets
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
+from clusterbandits.service.database import translated
 from clusterbandits.service.experiment import Experiment
 from clusterbandits.service.schema import snapshots
 
@@ -20,18 +22,22 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from clusterbandits.service.database import Database
     from clusterbandits.service.log import Event
 
 _logger = logging.getLogger("clusterbandits.service")
 #: The number that stands for the database itself; its snapshot is the time up to which closed windows are
 #: settled.
 _DATABASE = 0
+#: The number of a row that is written to see whether the database can be written, and its length.
+_PROBE, _PROBE_BYTES = -1, 250_000
 
 
 def read(connection: Connection) -> tuple[dict[int, str], float]:
     """Return the snapshots of experiments, and the time until which all closed windows are settled."""
     found = {row.experiment: row.body for row in connection.execute(select(snapshots))}
     swept = found.pop(_DATABASE, None)
+    found.pop(_PROBE, None)
     return found, 0.0 if swept is None else float(json.loads(swept)["swept"])
 
 
@@ -103,6 +109,23 @@ class Saver:
 def encode(data: dict[str, Any]) -> str:
     """Return a snapshot as text."""
     return json.dumps(data, allow_nan=False)
+
+
+def prove_writable(database: Database) -> None:
+    """Write a row as long as a large batch, and remove it; raise an error if the database does not allow it.
+
+    The connection is a new one, since SQLite keeps a file read-only that was so when it was opened. The row
+    is committed, since a row that is removed in its transaction never reaches a full disk.
+    """
+    probe = snapshots.c.experiment == _PROBE
+    with translated(), database.writer.connect() as connection:
+        with database.exclusive(connection):
+            # A worker that was killed may have left its row.
+            connection.execute(snapshots.delete().where(probe))
+            row = {"experiment": _PROBE, "seq": 0, "body": secrets.token_hex(_PROBE_BYTES // 2)}
+            connection.execute(snapshots.insert(), [row])
+        with database.exclusive(connection):
+            connection.execute(snapshots.delete().where(probe))
 
 
 def save(connection: Connection, experiment: int, seq: int, body: str, *, later: bool = False) -> None:

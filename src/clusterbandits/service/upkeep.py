@@ -15,6 +15,7 @@ from clusterbandits.service.experiment import Experiment
 from clusterbandits.service.export import Wanted, write
 from clusterbandits.service.keys import list_keys
 from clusterbandits.service.schema import events
+from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import Table
 from clusterbandits.validate import invalid, known_name
 
@@ -39,9 +40,8 @@ def check(database: Database) -> Found:
     if version != newest:
         shown = "is empty" if version is None else f"is at version {version}"
         return [f"The {kind} database {shown}; run 'clusterbandits serve upgrade'."], data
+    snapshots.prove_writable(database)
     with translated(), database.connected() as connection:
-        with database.exclusive(connection):
-            pass
         last, count = log.last_position(connection), _count(connection)
         experiments = len(log.created(connection))
         valid = sum(one.revoked_at is None for one in list_keys(connection))
@@ -134,19 +134,20 @@ def export_file(database: Database, name: str, out: Path, wanted: Wanted, listen
     with database.connected() as connection:
         known = {str(one.key): one for one in log.created(connection)}
         number = known[known_name("experiment", "export", name, known)].seq
-        one = Experiment(known[name])
     kinds = {".csv": "csv", ".parquet": "parquet"}
     if out.suffix not in kinds:
         raise invalid("out", "export", "a file name that ends in .csv or .parquet", out.name)
     wanted = replace(wanted, experiment=number, format=kinds[out.suffix])
     with whole_file(out) as path:
-        write(database, wanted, str(path), listener)
-    if wanted.propensities and not one.policy.randomised and not one.plan.explore:
-        return (
-            f"The policy {one.plan.policy!r} is deterministic: every propensity is 1, and the log cannot "
-            "support inverse-propensity estimates. Create experiments with explore above 0 for that."
-        )
-    return None
+        chances = write(database, wanted, str(path), listener)
+    if chances is None or not chances.certain:
+        return None
+    every = "every propensity is" if chances.certain == chances.decisions else "their propensities are"
+    return (
+        f"A deterministic policy made {chances.certain:,} of {count_text(chances.decisions, 'decision')} "
+        f"without exploration: {every} 1, and they cannot support inverse-propensity estimates. Create "
+        "experiments with explore above 0 for that."
+    )
 
 
 def keys_table(found: Sequence[StoredKey]) -> Table:

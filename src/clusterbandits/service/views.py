@@ -178,6 +178,15 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def _chances(one: Experiment) -> dict[str, float]:
+    """Return the probability of each arm in the next decision, exploration included."""
+    explore, candidates = one.plan.explore, set(one.open_arms(None))
+    return {
+        str(arm): (1 - explore) * chance + explore * (arm in candidates) / len(candidates)
+        for arm, chance in one.policy.chances(_DRAWS).items()
+    }
+
+
 def explain(one: Experiment) -> dict[str, Any]:
     """Return the statistics and scores that the policy compares, and the probabilities of its next choice."""
     found = one.policy.explain()
@@ -197,6 +206,6 @@ def explain(one: Experiment) -> dict[str, Any]:
             }
             for arm in found.arms
         ],
-        "chances": one.policy.chances(_DRAWS),
+        "chances": _chances(one),
         "text": str(found),
     }

@@ -218,13 +218,14 @@ class ReplayResult:
     def _notes(self) -> tuple[str, ...]:
         log = self.log
         best = int(log.means.argmax())
-        paid = plus_minus(float(log.means[best]), float(log.errors[best]))
+        earned = plus_minus(float(log.means[best]), float(log.errors[best]))
         drawn = "at random" if log.least is None else f"with propensities of at least {log.least.min():.3g}"
         notes = [
-            f"The log shows {len(log.arms)} arms {drawn}, in {log.rows:,} rows: {self.usable:,} could be "
-            f"used, {100 * self.matched(0):.1f} % were matched.",
-            f"Its own choices earned {plus_minus(log.mean, log.error)}; its best arm in hindsight, "
-            f"{log.arms[best]}, {paid}, which is biased upwards, because it was selected.",
+            f"The log has {log.rows:,} rows and {len(log.arms)} arms, chosen {drawn}: {self.usable:,} rows "
+            f"could be used, {100 * self.matched(0):.1f} % were matched.",
+            f"The log's own choices earned {plus_minus(log.mean, log.error)} per row. Its best arm in "
+            f"hindsight, {log.arms[best]}, earned {earned}, which is biased upwards, because the arm was "
+            "selected.",
         ]
         share = unnoticed(log)
         if share is not None:
