@@ -29,7 +29,7 @@ NO_EVIDENCE = cast("PaperResults", None)
 CLAIMS = [one for one in (*LOWER_BOUND, *CAPTIONS, *CONCENTRATION) if one.key != "bad-rounds-are-rare"]
 CONDITIONAL = {
     "divergence-finite",
-    "term-depends-on-mates",
+    "term-depends-on-others",
     "bound-below-classical",
     "loose-first-tight-second",
     "bound-improves",

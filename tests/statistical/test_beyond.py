@@ -9,14 +9,14 @@ import clusterbandits as cb
 from clusterbandits.paper.figures import FIGURES, Figure
 
 FIGURE_8 = FIGURES[-1].instance
-TELLTALE = cb.Instance([[0.05, *[0.30] * 9], [0.5]])
+LOW_ARM = cb.Instance([[0.05, *[0.30] * 9], [0.5]])
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("instance", "widths", "lower", "theorem_2"),
-    [(FIGURE_8, [0.1, 0.7], 2.81, 3.68), (TELLTALE, [0.26, 0.1], 3.37, 16.88)],
-    ids=["figure 8", "telltale"],
+    [(FIGURE_8, [0.1, 0.7], 2.81, 3.68), (LOW_ARM, [0.26, 0.1], 3.37, 16.88)],
+    ids=["figure 8", "low-arm"],
 )
 def test_steering_meets_the_lower_bound(
     instance: cb.Instance, widths: list[float], lower: float, theorem_2: float

@@ -181,7 +181,7 @@ LOWER_BOUND = (
         lambda _: finite_divergence(np.linspace(0, 1, 21)),
     ),
     Claim(
-        "term-depends-on-mates",
+        "term-depends-on-others",
         "Section 3, remark 1",
         "An arm's exploration term depends on the means of the other arms of its cluster.",
         "Raise the lowest mean by 1 % of its gap and test whether the term of the highest arm changes.",
