@@ -127,7 +127,7 @@ def announce(*, foreign: bool = False, background: bool = False) -> None:
     what = "is compiling in the background" if background else "is compiling"
     sentence = f"clusterbandits {what}, which takes up to a minute, {_how_often(foreign=foreign)}"
     if background:
-        sentence += " Until then it is slower."
+        sentence += " Until it has finished, decisions are slower."
     sys.stderr.write(textwrap.fill(sentence, _WIDTH, break_long_words=False, break_on_hyphens=False) + "\n")
     sys.stderr.flush()
 

@@ -1,9 +1,9 @@
 """Kernels as machine code, which is kept on disk; while another process compiles one, plain Python answers.
 
-Compiling one policy takes 5 to 30 seconds, and plain Python answers in milliseconds. So a kernel that is
-called before there is code for it is ordered from another process (``background.py``), and until that is
-done each call runs the Python function that the kernel is made of. Both compute the same: they can take
-turns on one state. Loops over many rounds are not run in this way, see ``loop_kernel``.
+Compiling one policy takes 5 to 30 seconds; plain Python answers in milliseconds. So if a kernel is called
+before it is compiled, another process is asked to compile it (``background.py``). Until it has finished, each
+call runs the Python function that the kernel is made of. Both compute the same results and can take turns
+on one state. Loops over many rounds are not run in this way, see ``loop_kernel``.
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ def test_the_table() -> None:
     policy = a_state("clus-ucb", "bernoulli", 1)
     lines = str(policy.explain()).splitlines()
     assert lines[0].startswith(f"Round {policy.rounds + 1}: f(n) = ")
-    assert " ".join(lines[1].split()) == "arm cluster pulls mean low high index held down by"
+    assert " ".join(lines[1].split()) == "arm cluster pulls mean low high index limited by"
     for arm, line in zip(CLUSTERS.arms, lines[3:], strict=True):
         assert line.split()[0] == arm
         assert line.split()[2] == str(policy.pulls[arm])

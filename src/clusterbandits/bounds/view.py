@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _SHOWN_CLUSTERS = 30
 _SHOWN_NOTES = 8
 _LEGEND = (
-    "A: regret if all arms of the cluster are used to show that none is best. B: if only its lowest arm is. "
-    "The lower bound is the smaller one; Clus-UCB has A. "
+    "A: regret if all arms of the cluster are used to show that none is best. B: regret if only its lowest "
+    "arm is used. The lower bound is the smaller one. The regret of Clus-UCB is A. "
     "classical: the cluster contains a best arm, and its width does not help.",
 )
 
@@ -47,7 +47,7 @@ def _rates(bound: RegretBound) -> tuple[tuple[str, float, str], ...]:
     return (
         ("lower bound", bound.lower, "any good policy that knows the clusters"),
         ("Clus-UCB", bound.clus_ucb, "Clus-UCB (Theorem 2)"),
-        ("classical", bound.classical, "any good policy that does not (Lai-Robbins)"),
+        ("classical", bound.classical, "any good policy that does not know them (Lai-Robbins)"),
     )
 
 

@@ -47,7 +47,7 @@ class Explanation:
 
     def table(self) -> Table:
         """Return a table with one row per arm."""
-        columns = ("arm", "cluster", "pulls", "mean", "low", "high", "index", "held down by")
+        columns = ("arm", "cluster", "pulls", "mean", "low", "high", "index", "limited by")
         rows = tuple(
             (
                 str(one.arm),

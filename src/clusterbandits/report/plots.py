@@ -46,7 +46,7 @@ _WIDTH = 140.0
 _GREY = "#B8B8B8"
 #: The largest number of characters for the name of an arm beside a row.
 _ARM_LETTERS = 14
-_INTERVAL = "with the confidence interval from its own rewards"
+_ESTIMATE = "mean reward with confidence interval (own rewards only)"
 
 
 def clusters(given: Clusters, ax: object) -> Axes:
@@ -139,9 +139,7 @@ def policy(given: Policy, views: Sequence[ArmView], ax: object) -> Axes:
         shares = np.array([view.pulls / max(1, total) for view in part])
         texts = tuple(_percent(share) for share in shares.tolist())
         groups.append(_estimates(name, headings[name], part, shares=shares, remarks=texts))
-    view = EstimatesView(
-        tuple(groups), "mean reward", "mean reward", _INTERVAL, column=f"share of {total:,} pulls"
-    )
+    view = EstimatesView(tuple(groups), "mean reward", _ESTIMATE, column=f"share of {total:,} pulls")
     return drawing(ax, "Policy.plot", estimates_axes, view)
 
 
@@ -151,15 +149,14 @@ def explanation(given: Explanation, ax: object) -> Axes:
     groups = []
     for name, part in _by_cluster(given.arms).items():
         marks = np.array([_number(view.index) for view in part])
-        remarks = tuple(_held_down(view) if drawn else _index(view) for view in part)
+        remarks = tuple(_limits(view) if drawn else _index(view) for view in part)
         groups.append(_estimates(name, "", part, marks=marks if drawn else None, remarks=remarks))
     held = any(view.held_down_by for view in given.arms)
-    column = "right: arms that hold it down, share of the threshold" if held else ""
+    column = "right: arms that limit the index, share of the threshold" if held else ""
     view = EstimatesView(
         tuple(groups),
         f"mean reward, round {given.round:,}",
-        "mean reward",
-        _INTERVAL,
+        _ESTIMATE,
         mark="index",
         column=column if drawn else "right: index",
     )
@@ -218,7 +215,7 @@ def _on_the_scale_of_means(views: Sequence[ArmView]) -> bool:
     return min(lows) - reach <= min(indices) <= max(indices) <= max(highs) + reach
 
 
-def _held_down(view: ArmView) -> str:
+def _limits(view: ArmView) -> str:
     if not view.pulls:
         return "never pulled"
     return ", ".join(

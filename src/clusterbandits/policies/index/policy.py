@@ -59,8 +59,8 @@ class IndexPolicy(Policy):
         >>> policy.tell("a", 40, pulls=100); policy.tell("b", 10, pulls=40); policy.tell("c", 30, pulls=90)
         >>> print(policy.explain())
         Round 231: f(n) = 5.442
-        arm  cluster  pulls    mean      low    high   index  held down by
-        ───  ───────  ─────  ──────  ───────  ──────  ──────  ────────────
+        arm  cluster  pulls    mean      low    high   index  limited by
+        ───  ───────  ─────  ──────  ───────  ──────  ──────  ──────────
         a    red        100     0.4   0.2496  0.5644  0.5203  b 47 %
         b    red         40    0.25  0.07811  0.5052  0.5051  a 0 %
         c    blue        90  0.3333   0.1869  0.5057  0.5057
