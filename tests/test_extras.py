@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -25,22 +26,39 @@ sys.meta_path.insert(0, Missing())
 """
 
 
-def without(extras: set[str], program: str) -> subprocess.CompletedProcess[str]:
-    blocked = {package for extra in extras for package in EXTRAS[extra]}
-    code = BLOCK.format(blocked=blocked) + program
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def packages(extras: Iterable[str]) -> set[str]:
+    return {package for extra in extras for package in EXTRAS[extra]}
 
 
-def command_without(extras: set[str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return without(extras, f"from clusterbandits.cli.main import run; run({list(arguments)!r})")
+def only_with(extras: set[str], program: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a program as if no optional packages but those of these extras were installed."""
+    code = BLOCK.format(blocked=packages(EXTRAS) - packages(extras)) + program
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def command_only_with(extras: set[str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return only_with(extras, f"from clusterbandits.cli.main import run; run({list(arguments)!r})")
+
+
+def requirements(declared: dict[str, list[str]], extra: str) -> Iterator[str]:
+    """Yield the names of the distributions that an extra installs, through other extras too."""
+    for line in declared[extra]:
+        name, _, included = line.partition("[")
+        if name == "clusterbandits":
+            for other in included.rstrip("]").split(","):
+                yield from requirements(declared, other)
+        else:
+            yield re.split(r"[<>=\[; ]", line)[0].replace("-", "_").lower()
 
 
 def test_extras_are_those_of_the_package() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     distributions = packages_distributions()
-    for extra, packages in EXTRAS.items():
-        names = {re.split(r"[<>=\[; ]", line)[0].replace("-", "_").lower() for line in declared[extra]}
-        ours = {distributions.get(package, [package])[0].replace("-", "_").lower() for package in packages}
+    for extra, imported in EXTRAS.items():
+        names = set(requirements(declared, extra))
+        ours = {distributions.get(package, [package])[0].replace("-", "_").lower() for package in imported}
         assert ours <= names, extra
         assert names - ours <= {"uvloop"}, extra
     (everything,) = declared["all"]
@@ -48,8 +66,8 @@ def test_extras_are_those_of_the_package() -> None:
 
 
 def test_the_core_works_without_any_extra() -> None:
-    done = without(
-        set(EXTRAS),
+    done = only_with(
+        set(),
         """
 import clusterbandits as cb
 clusters = cb.Clusters([3, 3], widths=[0.03, 0.04])
@@ -85,43 +103,93 @@ except cb.MissingExtraError as error:
     assert isinstance(error, ImportError) and isinstance(error, cb.ClusterBanditsError)
     print(error)
 """
-    done = without(set(EXTRAS), program)
+    done = only_with(set(), program)
     assert f"pip install 'clusterbandits[{extra}]'" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "missing", "extra"),
+    ("arguments", "installed", "extra"),
     [
-        (["advise", "table.csv"], {"tables"}, "tables"),
-        (["replay", "log.csv"], {"tables"}, "tables"),
-        (["serve", "check"], {"serve"}, "serve"),
-        (["run", "start.toml"], {"plot"}, "plot"),
-        (["paper"], {"plot"}, "plot"),
-        (["simulate", "0.4,0.5;0.6", "--plot", "regret.png"], {"plot"}, "plot"),
-        (["simulate", "0.4,0.5;0.6", "--store", "folder"], {"tables"}, "tables"),
-        (["advise", "table.csv", "--picture", "arms.png"], {"plot"}, "plot"),
+        (["advise", "table.csv"], {"serve"}, "tables"),
+        (["replay", "log.csv"], {"serve"}, "tables"),
+        (["serve", "check"], {"tables"}, "serve"),
+        (["run", "start.toml"], {"tables"}, "plot"),
+        (["paper"], {"tables"}, "plot"),
+        (["simulate", "0.4,0.5;0.6", "--plot", "regret.png"], {"tables"}, "plot"),
+        (["simulate", "0.4,0.5;0.6", "--store", "folder"], {"plot"}, "tables"),
+        (["advise", "table.csv", "--picture", "arms.png"], {"tables"}, "plot"),
     ],
 )
 def test_commands_name_the_extra_before_they_start(
-    arguments: list[str], missing: set[str], extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], installed: set[str], extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = command_without(missing, *arguments)
+    done = command_only_with(installed, *arguments)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("Error: ")
     assert f"pip install 'clusterbandits[{extra}]'" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
+def test_the_extra_of_a_command_is_named_for_a_package_that_several_install() -> None:
+    program = """
+import sys
+sys.modules["pyarrow"] = None
+from clusterbandits.cli.main import run
+run(["serve", "check"])
+"""
+    done = only_with({"serve"}, program)
+    assert "'pyarrow'" in done.stderr
+    assert "pip install 'clusterbandits[serve]'" in done.stderr
+
+
 def test_the_service_and_the_bounds_need_no_tables_or_plots(tmp_path: Path) -> None:
-    lean = {"dask", "plot", "tables", "testing"}
     folder = str(tmp_path)
     key = ("keys", "add", "website", "--role", "read", "--data", folder)
     for arguments in (key, ("serve", "upgrade", "--data", folder), ("serve", "check", "--data", folder)):
-        done = command_without(lean, *arguments)
+        done = command_only_with({"serve"}, *arguments)
         assert done.returncode == 0, done.stderr
-    done = without(lean, "import clusterbandits.service.app, clusterbandits.service.demo")
+    done = only_with({"serve"}, "import clusterbandits.service.app, clusterbandits.service.demo")
     assert done.returncode == 0, done.stderr
-    bound = command_without(set(EXTRAS), "bound", "0.41,0.42; 0.43,0.44")
+    bound = command_only_with(set(), "bound", "0.41,0.42; 0.43,0.44")
     assert bound.returncode == 0, bound.stderr
-    assert command_without(set(EXTRAS), "policies").returncode == 0
+    assert command_only_with(set(), "policies").returncode == 0
+
+
+def test_the_service_exports_both_formats_with_its_own_extra(tmp_path: Path) -> None:
+    program = """
+from pathlib import Path
+from fastapi.testclient import TestClient
+from clusterbandits.service.app import create_app
+from clusterbandits.service.database import Database
+from clusterbandits.service.settings import ServiceSettings, database_in
+address = database_in(Path("data"))
+Database(address).upgrade()
+app = create_app(ServiceSettings(address, insecure=True))
+with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+    client.post("/v1/experiments", json={"name": "ads", "policy": "ucb1", "groups": {"red": ["a", "b"]}})
+    (decision,) = client.post("/v1/experiments/ads/decisions", json={}).json()["decisions"]
+    client.post(f"/v1/decisions/{decision['id']}/reward", json={"value": 1})
+    for name in ("csv", "parquet"):
+        found = client.get(f"/v1/experiments/ads/export?format={name}&propensities=computed")
+        assert found.status_code == 200, found.text
+        Path(f"ads.{name}").write_bytes(found.content)
+"""
+    done = only_with({"serve"}, program, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "ads.csv").read_text().splitlines()) == 2
+    assert (tmp_path / "ads.parquet").read_bytes().startswith(b"PAR1")
+
+
+def test_excel_installs_all_that_reading_a_workbook_needs(tmp_path: Path) -> None:
+    program = """
+import clusterbandits as cb
+from openpyxl import Workbook
+book = Workbook()
+for row in (["arm", "group", "trials", "successes"], ["a", "red", 10, 3], ["b", "red", 20, 4]):
+    book.active.append(row)
+book.save("ads.xlsx")
+assert cb.read_history("ads.xlsx").trials.tolist() == [10, 20]
+"""
+    done = only_with({"excel"}, program, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
