@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _CONNECTIONS, _SECONDS = 64, 6
 _BATCH = 1_000
-_DECISIONS = 1_000_000
+_DECISIONS, _EXPERIMENTS = 1_000_000, 100
 _ROOT = Path(__file__).parents[1]
 
 
@@ -104,9 +104,7 @@ def _decision_cost(served: Served, arms: int) -> float:
     """Return the milliseconds per decision, requested one by one, with rewards in between."""
     name = f"cost-{arms}"
     _create(served, name, arms)
-    found = served.post(f"/v1/experiments/{name}/decisions", {"count": _BATCH})["decisions"]
-    rewards = [{"id": one["id"], "value": place % 3 == 0} for place, one in enumerate(found)]
-    served.post("/v1/rewards", {"rewards": [{**one, "value": float(one["value"])} for one in rewards]})
+    _decided_and_rewarded(served, name)
     spent = []
     for _ in range(200):
         began = time.perf_counter()
@@ -116,28 +114,42 @@ def _decision_cost(served: Served, arms: int) -> float:
     return 1000 * sorted(spent)[len(spent) // 2]
 
 
+def _decided_and_rewarded(served: Served, name: str) -> None:
+    """Make as many decisions as a request can, and reward them."""
+    found = served.post(f"/v1/experiments/{name}/decisions", {"count": _BATCH})["decisions"]
+    rewards = [{"id": one["id"], "value": float(place % 3 == 0)} for place, one in enumerate(found)]
+    served.post("/v1/rewards", {"rewards": rewards})
+
+
 def _memory(served: Served) -> tuple[float, float, float]:
     """Return the worker's memory in MB after a fifth of 10⁶ decisions and after all, and the seconds."""
     _create(served, "memory", 6)
     process = psutil.Process(served.process.pid)
     sizes, began = [], time.perf_counter()
     for batch in range(_DECISIONS // _BATCH):
-        found = served.post("/v1/experiments/memory/decisions", {"count": _BATCH})["decisions"]
-        rewards = [{"id": one["id"], "value": float(place % 3 == 0)} for place, one in enumerate(found)]
-        served.post("/v1/rewards", {"rewards": rewards})
+        _decided_and_rewarded(served, "memory")
         if (batch + 1) % (_DECISIONS // _BATCH // 5) == 0:
             sizes.append(process.memory_info().rss / 1e6)
     return sizes[0], sizes[-1], time.perf_counter() - began
 
 
-def _start_up(address: str, folder: Path, *, killed: bool) -> float:
-    """Return the seconds until a service with a log answers, after it was stopped or killed."""
+def _start_up(address: str, folder: Path) -> float:
+    """Return the seconds until a service answers that has a log and was killed."""
     began = time.perf_counter()
+    with serving("--database", address, "--insecure", folder=folder):
+        return time.perf_counter() - began
+
+
+def _start_up_with_many(address: str, folder: Path) -> float:
+    """Return the same for a log of many experiments whose events alternate."""
+    names = [f"many-{number}" for number in range(_EXPERIMENTS)]
     with serving("--database", address, "--insecure", folder=folder) as served:
-        elapsed = time.perf_counter() - began
-        if not killed:
-            served.stop()
-    return elapsed
+        for name in names:
+            _create(served, name, 6)
+        for _ in range(_DECISIONS // 2 // _BATCH // _EXPERIMENTS):
+            for name in names:
+                _decided_and_rewarded(served, name)
+    return _start_up(address, folder)
 
 
 def measure() -> list[Measurement]:
@@ -171,7 +183,13 @@ def measure() -> list[Measurement]:
             ),
             Measurement(
                 "start on a log of 2,000,000 events after a kill",
-                _start_up(address, folder, killed=True),
+                _start_up(address, folder),
+                "s",
+                20,
+            ),
+            Measurement(
+                "start on 1,000,000 events of 100 experiments after a kill",
+                _start_up_with_many(f"sqlite:///{folder / 'many.db'}", folder),
                 "s",
                 20,
             ),

@@ -78,6 +78,18 @@ class Served:
         children = [one for one in parent.children() if _is_worker(one)]
         return children or [parent]
 
+    def busy_workers(self) -> list[psutil.Process]:
+        """Return the worker processes to which clients are connected."""
+        return [one for one in self.workers() if one.pid != self.process.pid and self._has_clients(one)]
+
+    def _has_clients(self, worker: psutil.Process) -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return any(
+                (one.status, one.laddr.port) == (psutil.CONN_ESTABLISHED, self.port)
+                for one in worker.net_connections("tcp4")
+            )
+        return False
+
     def stop(self) -> int:
         """Stop it as an operator does, and return its exit code."""
         self.client.close()

@@ -226,7 +226,7 @@ def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
         ("rewards", ([("1-0", 10**400)],), {}, "a finite number"),
         ("decide", ("ads",), {"count": 1001}, "at most 1000"),
         ("decide", ("ads",), {"note": {"x": float("inf")}}, "finite numbers"),
-        ("decide", ("ads",), {"note": {"x": "\ud800"}}, "must have text"),
+        ("decide", ("ads",), {"note": {"x": "\ud800"}}, "only text"),
         ("decisions", ("ads",), {"limit": 0}, "at least 1"),
         ("export", ("ads", "x.csv"), {"format": "xls"}, "csv"),
         ("export", ("ads", "x.csv"), {"timeout": 0}, "seconds above 0"),

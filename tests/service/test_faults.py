@@ -19,37 +19,48 @@ from clusterbandits.service.upkeep import rebuild
 from tests.service.postgres import cluster, programs
 from tests.service.running import Served, serving
 
-CLIENTS, PAIRS = 8, 40
+CLIENTS, IMPATIENT, PAIRS = 6, 2, 40
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
 
 
 class Visitor(threading.Thread):
-    """A client that asks and rewards, and repeats every request until it is acknowledged."""
+    """A client that asks and rewards until the disturbance is over.
 
-    def __init__(self, served: Served, number: int) -> None:
+    A patient one repeats every request until it is acknowledged. Another one sends it once, and goes on to
+    the next decision if it fails.
+    """
+
+    def __init__(self, served: Served, number: int, over: threading.Event, *, patient: bool) -> None:
         super().__init__(daemon=True)
-        self._served, self._number = served, number
-        self.rewards: dict[str, float] = {}
+        self._served, self._number, self._over, self._patient = served, number, over, patient
         self.arms: dict[str, str] = {}
-        self.retries = 0
-        self.failure: BaseException | None = None
+        #: Rewards by decision: those that were acknowledged, and those that failed.
+        self.counted: dict[str, float] = {}
+        self.doubtful: dict[str, float] = {}
+        self.failures = self.pairs = 0
+        self.error: BaseException | None = None
 
     def run(self) -> None:
         try:
             with httpx.Client(base_url=self._served.url, timeout=20) as client:
                 client.headers["Authorization"] = f"Bearer {self._served.key}"
-                for place in range(PAIRS):
-                    body = {"key": f"{self._number}-{place}"}
-                    answer = self._until_done(client, "/v1/experiments/load/decisions", body)
-                    (decision,) = answer["decisions"]
-                    value = float((self._number + place) % 3 == 0)
-                    self._until_done(client, f"/v1/decisions/{decision['id']}/reward", {"value": value})
-                    self.rewards[decision["id"]] = value
-                    self.arms[decision["id"]] = decision["arm"]
+                while self.pairs < PAIRS or not self._over.is_set():
+                    self._pair(client, value_of(self._number, self.pairs))
+                    self.pairs += 1
         except BaseException as error:
-            self.failure = error
+            self.error = error
 
-    def _until_done(self, client: httpx.Client, path: str, body: object) -> Any:
+    def _pair(self, client: httpx.Client, value: float) -> None:
+        answer = self._send(client, "/v1/experiments/load/decisions", {"key": f"{self._number}-{self.pairs}"})
+        if answer is None:
+            return
+        (decision,) = answer["decisions"]
+        self.arms[decision["id"]] = decision["arm"]
+        answer = self._send(client, f"/v1/decisions/{decision['id']}/reward", {"value": value})
+        (self.doubtful if answer is None else self.counted)[decision["id"]] = value
+
+    def _send(self, client: httpx.Client, path: str, body: object) -> Any:
+        """Return the answer; None if an impatient client does not get one."""
         end = time.monotonic() + 120
         while time.monotonic() < end:
             with contextlib.suppress(httpx.TransportError):
@@ -57,36 +68,53 @@ class Visitor(threading.Thread):
                 if answer.status_code == 200:
                     return answer.json()
                 assert answer.status_code == 503, answer.text
-            self.retries += 1
+            self.failures += 1
             time.sleep(0.02)
+            if not self._patient:
+                return None
         raise AssertionError(f"{path} was never acknowledged")
 
 
-def load(served: Served, disturb: Callable[[threading.Event], None]) -> list[Visitor]:
-    """Let visitors finish while something disturbs the service."""
+def value_of(visitor: int, pair: int) -> float:
+    """Return the reward that a visitor gives to its decision, with or without faults."""
+    return float((visitor + pair) % 3 == 0)
+
+
+def load(served: Served, disturb: Callable[[], None]) -> list[Visitor]:
+    """Let visitors come until something has disturbed the service as often as it wants to."""
     served.post("/v1/experiments", {"name": "load", "groups": GROUPS, "widths": 0.2}, 201)
-    visitors = [Visitor(served, number) for number in range(CLIENTS)]
     over = threading.Event()
-    trouble = threading.Thread(target=disturb, args=[over], daemon=True)
-    for thread in [*visitors, trouble]:
-        thread.start()
+    visitors = [Visitor(served, number, over, patient=number >= IMPATIENT) for number in range(CLIENTS)]
+    for visitor in visitors:
+        visitor.start()
+    try:
+        disturb()
+    finally:
+        over.set()
     for visitor in visitors:
         visitor.join(240)
-        assert visitor.failure is None, visitor.failure
-    over.set()
-    trouble.join(60)
+        assert visitor.error is None, visitor.error
+    assert sum(visitor.failures for visitor in visitors) > 0
     return visitors
 
 
 def check(served: Served, address: str, visitors: list[Visitor]) -> None:
     """Compare what clients had acknowledged with what the service counts, and that with a rebuild."""
     served.wait()
-    given = {decision: value for visitor in visitors for decision, value in visitor.rewards.items()}
+    for number, visitor in enumerate(visitors[IMPATIENT:], start=IMPATIENT):
+        # Clients that retry have the totals of a run without faults.
+        assert len(visitor.counted) == visitor.pairs >= PAIRS
+        assert sum(visitor.counted.values()) == sum(value_of(number, pair) for pair in range(visitor.pairs))
     arms = {decision: arm for visitor in visitors for decision, arm in visitor.arms.items()}
-    assert len(given) == CLIENTS * PAIRS
+    given = {decision: value for visitor in visitors for decision, value in visitor.counted.items()}
+    for decision, value in [one for visitor in visitors for one in visitor.doubtful.items()]:
+        rewards = served.get(f"/v1/decisions/{decision}")["rewards"]
+        assert [one["value"] for one in rewards] in ([], [value])
+        given |= {decision: value} if rewards else {}
     state = served.get("/v1/experiments/load")
-    assert (state["pulls"], state["total"]) == (CLIENTS * PAIRS, sum(given.values()))
-    assert (state["decisions"], state["open"]) == (CLIENTS * PAIRS, 0)
+    assert (state["pulls"], state["total"]) == (len(given), sum(given.values()))
+    made = sum(visitor.pairs for visitor in visitors)
+    assert len(arms) <= state["decisions"] == state["pulls"] + state["open"] <= made
     for arm in state["arms"]:
         own = [given[decision] for decision in given if arms[decision] == arm["arm"]]
         assert (arm["pulls"], arm["total"]) == (len(own), sum(own))
@@ -108,13 +136,16 @@ def check(served: Served, address: str, visitors: list[Visitor]) -> None:
     assert one["chosen_differently_here"] == 0
 
 
-def kill_workers(served: Served, over: threading.Event, chance: random.Random) -> None:
-    """Kill a worker at random moments."""
-    while not over.wait(chance.uniform(0.3, 1.2)):
-        workers = served.workers()
-        if len(workers) > 1:
-            with contextlib.suppress(Exception):
-                chance.choice(workers).send_signal(signal.SIGKILL)
+def kill_workers(served: Served, kills: int, chance: random.Random) -> None:
+    """Kill workers at random moments, each while it has connections of clients."""
+    end = time.monotonic() + 120
+    while kills:
+        assert time.monotonic() < end, "no worker has connections"
+        time.sleep(chance.uniform(0.1, 0.6))
+        busy = served.busy_workers()
+        if busy:
+            chance.choice(busy).send_signal(signal.SIGKILL)
+            kills -= 1
 
 
 @pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
@@ -123,25 +154,23 @@ def test_killed_workers_and_a_restarted_postgresql(tmp_path: Path) -> None:
         address = running.new_database()
         with serving("--database", address, "--workers", "2", folder=tmp_path) as served:
 
-            def disturb(over: threading.Event) -> None:
+            def disturb() -> None:
                 chance = random.Random(16)
                 for mode in ("immediate", "fast"):
+                    kill_workers(served, 2, chance)
                     time.sleep(chance.uniform(0.3, 0.8))
                     running.stop(mode)
-                    time.sleep(chance.uniform(0.1, 0.5))
+                    kill_workers(served, 1, chance)
                     running.start()
-                kill_workers(served, over, chance)
+                kill_workers(served, 2, chance)
 
-            visitors = load(served, disturb)
-            assert sum(visitor.retries for visitor in visitors) > 0
-            check(served, address, visitors)
+            check(served, address, load(served, disturb))
 
 
 def test_killed_workers_on_sqlite(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'test.db'}"
     with serving("--database", address, "--workers", "2", folder=tmp_path) as served:
-        visitors = load(served, lambda over: kill_workers(served, over, random.Random(17)))
-        check(served, address, visitors)
+        check(served, address, load(served, lambda: kill_workers(served, 6, random.Random(17))))
 
 
 def test_a_service_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:

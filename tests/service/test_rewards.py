@@ -112,6 +112,8 @@ def test_a_late_reward_is_recorded_and_not_learned(served: Served) -> None:
     time.sleep(max(0.0, late["expires_at"] - time.time()) + 0.3)
     assert "closed" in rewarded(served, late["id"], 1, 410)["detail"]
     rewarded(served, late["id"], 1, 410)
+    (result,) = served.post("/v1/rewards", {"rewards": [{"id": late["id"], "value": 1}]})["results"]
+    assert (result["code"], result["status"]) == (410, "late")
     assert rewarded(served, early["id"], 1)["status"] == "repeated"
     state = wait_for(served, name, lambda state: state["cancelled"] == 1)
     assert (state["pulls"], state["total"], state["open"], state["late"]) == (1, 1, 0, 1)
@@ -159,6 +161,11 @@ def test_rewards_add_up_by_key(served: Served) -> None:
     rewarded(served, one["id"], 5, 409, key="second")
     assert "10" in rewarded(served, one["id"], 4, 422, key="third")["detail"]
     assert counts(served, name) == (1, 6.5, 0)
+    # The same in a list, beside a reward that is possible.
+    sent = [{"id": one["id"], "value": 4, "key": "third"}, {"id": decided(served, name)["id"], "value": 7}]
+    results = served.post("/v1/rewards", {"rewards": sent})["results"]
+    assert [(result["code"], result["status"]) for result in results] == [(422, "invalid"), (200, "counted")]
+    assert counts(served, name) == (2, 13.5, 0)
     found = served.get(f"/v1/decisions/{one['id']}")
     assert found["value"] == 6.5
     assert [reward["key"] for reward in found["rewards"]] == ["first", "second"]

@@ -162,7 +162,7 @@ class Experiment:
     defaulted: int
     total: float
     mean: float | None
-    #: Arm with the largest mean reward.
+    #: Arm with the largest lower confidence bound of its mean reward.
     best: str | None
     #: Estimated regret against that arm.
     regret: float | None

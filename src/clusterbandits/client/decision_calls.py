@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -150,6 +151,12 @@ def export(  # noqa: PLR0913
         Whether to include decisions without a reward; by default not.
     timeout
         Seconds for this call, retries included; by default 3,600.
+
+    Warns
+    -----
+    UserWarning
+        If the propensities of some decisions cannot support inverse-propensity estimates, because a
+        deterministic policy did not explore.
     """
     choice("format", "export", format, _KINDS)
     target = Path(path)
@@ -168,7 +175,9 @@ def export(  # noqa: PLR0913
             into=unfinished,
             timeout=check_seconds(timeout, "export"),
         )
-        yield from link.ask(wanted)
+        warning = yield from link.ask(wanted)
+    if warning is not None:
+        warnings.warn(warning, stacklevel=2)
     return target
 
 

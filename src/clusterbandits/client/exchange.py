@@ -72,6 +72,8 @@ class Answer:
     kind: str
     body: bytes
     retry_after: str | None = None
+    #: What the user should know about a file.
+    warning: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Link:
         return (yield from self.ask(Request("PATCH", path, _written(body))))
 
     def ask(self, request: Request) -> Steps[Any]:
-        """Send a request, with retries; return the JSON of the answer.
+        """Send a request, with retries; return the JSON of the answer, or the warning about a file.
 
         Raises
         ------
@@ -152,7 +154,7 @@ class Link:
         if answer.kind != request.kind:
             raise self.unreadable(answer.status)
         if request.into is not None:
-            return None
+            return answer.warning
         try:
             return json.loads(answer.body)
         except ValueError:

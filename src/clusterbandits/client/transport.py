@@ -72,7 +72,8 @@ def answer_of(response: httpx.Response, step: Send) -> Answer:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     saved = step.request.into is not None and response.status_code == 200
     body = b"" if saved else response.content
-    return Answer(response.status_code, kind, body, response.headers.get("retry-after"))
+    wait, warning = (response.headers.get(name) for name in ("retry-after", "clusterbandits-warning"))
+    return Answer(response.status_code, kind, body, wait, warning)
 
 
 def failure_of(error: Exception, step: Send) -> Outcome:

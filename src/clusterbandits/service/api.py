@@ -291,15 +291,21 @@ async def export_experiment(
     """Download decisions and rewards; ``clusterbandits replay`` reads the CSV file.
 
     ``unrewarded=true`` adds decisions without a reward. ``propensities=computed`` adds the probability of
-    each chosen arm, computed from the log; that takes milliseconds per decision.
+    each chosen arm, computed from the log; that takes milliseconds per decision. If some of them cannot
+    support inverse-propensity estimates, because a deterministic policy did not explore, the header
+    ``Clusterbandits-Warning`` says so.
     """
     _caller(request, "read", name)
     one = await _submit(request, Read(lambda engine: experiment_called(engine, name)))
     wanted = export.Wanted(one.number, format, propensities == "computed", unrewarded)
-    path = await request.app.state.exports.make(wanted, request.is_disconnected)
+    path, warning = await request.app.state.exports.make(wanted, request.is_disconnected)
     kind = "text/csv; charset=utf-8" if format == "csv" else "application/vnd.apache.parquet"
     return FileResponse(
-        path, media_type=kind, filename=f"{name}.{format}", background=BackgroundTask(path.unlink)
+        path,
+        headers={} if warning is None else {"Clusterbandits-Warning": warning},
+        media_type=kind,
+        filename=f"{name}.{format}",
+        background=BackgroundTask(path.unlink),
     )
 
 

@@ -32,7 +32,7 @@ from clusterbandits.service.live import stopping
 from clusterbandits.service.messages import FORMS
 from clusterbandits.service.metrics import Metrics
 from clusterbandits.service.operations import Read
-from clusterbandits.service.refusals import RefusedError, UnavailableError, sentence_of
+from clusterbandits.service.refusals import RefusedError, UnavailableError, sentence_of, status_of
 from clusterbandits.service.settings import VARIABLE, ServiceSettings
 from clusterbandits.service.writer import Writer
 from clusterbandits.wording import escaped, shortened
@@ -140,7 +140,7 @@ def _end_with_parent() -> None:
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(ClusterBanditsError)
     async def refused(_request: Request, error: ClusterBanditsError) -> Response:
-        code = error.code if isinstance(error, RefusedError) else 422
+        code = status_of(error)
         extra = {"Retry-After": "1"} if code in {429, 503} else None
         return JSONResponse({"detail": sentence_of(error)}, code, headers=extra)
 
@@ -182,7 +182,14 @@ def _add_operations(app: FastAPI) -> None:
     @app.get("/ready", tags=["operations"], openapi_extra=unprotected, responses={503: PROBLEMS[503]})
     async def ready(request: Request) -> dict[str, Any]:
         """Report whether decisions can be made: the database answers, and the log has been read."""
-        return {"status": "ready", "seq": await request.app.state.writer.submit(Read(_position))}
+        try:
+            return {"status": "ready", "seq": await request.app.state.writer.submit(Read(_position))}
+        except UnavailableError:
+            if request.scope["caller"] is not None:
+                raise
+            # The reason can name hosts, users and files, and the address needs no key.
+            sentence = "The service cannot make decisions at present; its log says why."
+            raise UnavailableError(sentence) from None
 
     answers: dict[int | str, dict[str, Any]] = {code: PROBLEMS[code] for code in (401, 403, 429, 503)}
     answers[200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}

@@ -168,7 +168,8 @@ def translated() -> Iterator[None]:
     except (SQLAlchemyError, DriverError) as error:
         # Rows are copied to PostgreSQL by its driver, whose errors are not wrapped.
         cause = error.orig if isinstance(error, DBAPIError) else error
-        reason = " ".join(str(cause).split()).rstrip(".") or type(cause).__name__
+        # Further lines are hints and the text of the statement.
+        reason = str(cause).strip().partition("\n")[0].rstrip(".: ") or type(cause).__name__
         raise UnavailableError(f"The database is not available: {reason}.") from error
 
 

@@ -40,8 +40,9 @@ _SWEEP_SECONDS = 0.5
 _SWEPT_AT_ONCE = 1_000
 #: Seconds between two reads of the keys, for which a revoked key may still be accepted.
 _KEYS_SECONDS = 1.0
-#: The number of new events after which an experiment is saved.
-_EVENTS_PER_SNAPSHOT = 20_000
+#: A start reads about this many events that are newer than the snapshots, of all experiments together; but
+#: an experiment is saved only when it has this many new events.
+_EVENTS_PER_START, _EVENTS_PER_SNAPSHOT = 20_000, 1_000
 
 
 def _nobody() -> list[Operation]:
@@ -205,7 +206,8 @@ class Engine:
         No failure is passed on: the events of the batch are committed, and the batch must not be repeated.
         """
         try:
-            self.saver.begin(self.by_number, _EVENTS_PER_SNAPSHOT)
+            enough = max(_EVENTS_PER_START // max(len(self.by_number), 1), _EVENTS_PER_SNAPSHOT)
+            self.saver.begin(self.by_number, enough)
             if self.saver.waiting:
                 with translated(), self.database.exclusive(connection):
                     self.saver.write(connection, self.swept)

@@ -84,14 +84,31 @@ class Exports:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def make(self, wanted: Wanted, gone: Callable[[], Awaitable[bool]]) -> Path:
-        """Write a file in another thread and return its path; stop if the client disconnects."""
+    async def make(self, wanted: Wanted, gone: Callable[[], Awaitable[bool]]) -> tuple[Path, str | None]:
+        """Write a file in another thread; stop if the client disconnects.
+
+        Return its path, and a warning about its propensities or None.
+        """
         if self._places.locked():
             raise UnavailableError(f"{_MOST_AT_ONCE} exports are already running; try again in a minute.")
+        try:
+            path = self._new_path(wanted.format)
+            warning = await self._write(wanted, path, gone)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise UnavailableError(
+                f"The export cannot be written to the temporary folder of the service: {reason}."
+            ) from error
+        return path, warning
+
+    def _new_path(self, suffix: str) -> Path:
         if self._folder is None or not self._folder.is_dir():
             # A cleaner of temporary folders may have removed it.
             self._folder = Path(tempfile.mkdtemp(prefix="clusterbandits-exports-"))
-        path, stop = self._folder / f"{secrets.token_hex(8)}.{wanted.format}", threading.Event()
+        return self._folder / f"{secrets.token_hex(8)}.{suffix}"
+
+    async def _write(self, wanted: Wanted, path: Path, gone: Callable[[], Awaitable[bool]]) -> str | None:
+        stop = threading.Event()
 
         def go_on(*_: int) -> None:
             if stop.is_set() or stopping.is_set():
@@ -103,20 +120,19 @@ class Exports:
                 while not (await asyncio.wait([work], timeout=_LOOK_SECONDS))[0]:
                     if await gone():
                         stop.set()
-                await work
+                return await work
             except BaseException as error:
                 stop.set()
                 path.unlink(missing_ok=True)
                 if isinstance(error, ExportStopped):
                     raise UnavailableError("The service is stopping; try again in a second.") from None
                 raise
-        return path
 
 
 def write(
     database: Database, wanted: Wanted, path: str, progress: Callable[[int, int], None] | None = None
-) -> Propensities | None:
-    """Write the table, and return what computed its propensities.
+) -> str | None:
+    """Write the table; return a warning about its propensities, or None.
 
     ``progress`` is called with the numbers of processed events and of all events.
     """
@@ -128,7 +144,7 @@ def write(
         chances = Propensities(one, wanted.draws) if wanted.propensities else None
         for rows in _parts(_rows(connection, one, wanted, chances, progress)):
             add(rows)
-    return chances
+    return None if chances is None else chances.warning()
 
 
 @contextlib.contextmanager

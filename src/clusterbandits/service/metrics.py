@@ -87,7 +87,7 @@ class Metrics:
             self._noted[name] = one.seq
             values = (
                 int(one.decisions.sum()),
-                sum(one.policy.pulls.values()),
+                one.own_rewards()[0],
                 sum(one.policy.awaited.values()),
                 len(one.policy.alarms()),
             )

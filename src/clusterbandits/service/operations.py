@@ -13,7 +13,7 @@ from clusterbandits.machine_code import Missing, if_missing
 from clusterbandits.service.experiment import ARCHIVED, RUNNING, STATES, Asked, Experiment, created_body
 from clusterbandits.service.log import Event, new_token, read_id
 from clusterbandits.service.plan import CHANGEABLE, MOST_ARMS, check_label, read_plan
-from clusterbandits.service.refusals import RefusedError, sentence_of
+from clusterbandits.service.refusals import RefusedError, sentence_of, status_of
 from clusterbandits.service.schema import Kind
 from clusterbandits.service.views import describe, explain
 from clusterbandits.validate import invalid
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from clusterbandits.service.recent import Record
 
 MOST_EXPERIMENTS = 1_000
+#: The status in a list of rewards by HTTP status.
+_WORDS = {403: "forbidden", 404: "unknown", 409: "conflict", 410: "late", 422: "invalid"}
 
 
 class Operation(Protocol):
@@ -149,17 +151,29 @@ class Change(Write):
         if one.state == ARCHIVED and self.change != "archived":
             raise RefusedError(409, f"The experiment {self.name!r} is archived and can no longer be changed.")
         if self._needed(one):
-            body = json.dumps({"change": self.change, **self.body})
+            body = json.dumps({"change": self.change, **self._effect(one)})
             batch.add(one, Kind.CHANGED, who=self.caller.name, body=body)
         return describe(one)
+
+    def _effect(self, one: Experiment) -> dict[str, Any]:
+        """Return the change with the settings that follow from it.
+
+        So the log does not depend on what a name such as ``auto`` means in a later release.
+        """
+        if self.change != "changed":
+            return self.body
+        given = self.body["settings"]
+        # A new policy has settings of its own.
+        named = given.keys() | ({"settings"} if "policy" in given else set())
+        plan = one.plan.changed(given).to_dict()
+        return {"settings": {key: plan[key] for key in CHANGEABLE if key in named}}
 
     def _needed(self, one: Experiment) -> bool:
         """Return whether the change has an effect; refuse an impossible one."""
         if self.change in STATES:
             return one.state != STATES[self.change]
         if self.change == "changed":
-            changes = {key: value for key, value in self.body["settings"].items() if key in CHANGEABLE}
-            plan, _ = one.with_changes(changes)
+            plan, _ = one.with_changes(self.body["settings"])
             return plan != one.plan
         arm = self.body["arm"]
         if self.change == "arm added":
@@ -372,9 +386,12 @@ class Rewards(Write):
     def _run(batch: Batch, one: Reward) -> dict[str, Any]:
         try:
             return {**one.run(batch), "code": 200, "detail": None}
-        except RefusedError as refusal:
-            names = {404: "unknown", 409: "conflict", 410: "late", 403: "forbidden"}
-            code, sentence, status = refusal.code, str(refusal), names[refusal.code]
         except ClusterBanditsError as error:
-            code, sentence, status = 422, sentence_of(error), "invalid"
-        return {"id": one.id, "status": status, "value": None, "code": code, "detail": sentence}
+            code = status_of(error)
+            return {
+                "id": one.id,
+                "status": _WORDS[code],
+                "value": None,
+                "code": code,
+                "detail": sentence_of(error),
+            }

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.service.experiment import Asked
+from clusterbandits.simulation.statistics import count_text
 
 if TYPE_CHECKING:
     from clusterbandits.service.experiment import Experiment
@@ -53,6 +54,17 @@ class Propensities:
             "propensity": explore / len(candidates) + (1 - explore) * chosen,
             "propensity_error": (1 - explore) * error,
         }
+
+    def warning(self) -> str | None:
+        """Return a sentence about decisions that cannot support estimates; None if there are none."""
+        if not self.certain:
+            return None
+        every = "every propensity is" if self.certain == self.decisions else "their propensities are"
+        return (
+            f"A deterministic policy made {self.certain:,} of {count_text(self.decisions, 'decision')} "
+            f"without exploration: {every} 1, and they cannot support inverse-propensity estimates. Create "
+            "experiments with explore above 0 for that."
+        )
 
     def _by_policy(self, event: Event, available: list[str] | None, explored: bool) -> tuple[float, float]:
         policy, label = self._one.policy, self._one.arms[event.arm or 0]

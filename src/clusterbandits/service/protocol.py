@@ -51,9 +51,15 @@ class Protocol(HttpToolsProtocol):
     def _unsupported_upgrade_warning(self) -> None:
         """Log nothing: a request to upgrade the protocol is served as an ordinary request."""
 
+    def _is_answering(self) -> bool:
+        """Return whether a complete request awaits its answer, or an answer has begun."""
+        cycle = self.cycle
+        pending = cycle is not None and not cycle.response_complete
+        return bool(self.pipeline) or (pending and (cycle.response_started or not cycle.more_body))
+
     def _refuse(self, sentence: str) -> None:
-        if self.pipeline or (self.cycle is not None and not self.cycle.response_complete):
-            # An earlier request of this connection awaits its answer, which a refusal must not stand for.
+        if self._is_answering():
+            # A refusal must not be taken for the answer to an earlier request of this connection.
             self.transport.close()
             return
         body = json.dumps({"detail": sentence}).encode()

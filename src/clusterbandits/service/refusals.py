@@ -28,6 +28,11 @@ class UnavailableError(RefusedError):
         super().__init__(503, sentence)
 
 
+def status_of(error: ClusterBanditsError) -> int:
+    """Return the HTTP status of an error."""
+    return error.code if isinstance(error, RefusedError) else 422
+
+
 def sentence_of(error: ClusterBanditsError) -> str:
     """Return what an answer says of an error: it names the field of the request."""
     if isinstance(error, InvalidInputError) and error.requirement:

@@ -15,7 +15,6 @@ from clusterbandits.service.experiment import Experiment
 from clusterbandits.service.export import Wanted, write
 from clusterbandits.service.keys import list_keys
 from clusterbandits.service.schema import events
-from clusterbandits.simulation.statistics import count_text
 from clusterbandits.tables import Table
 from clusterbandits.validate import invalid, known_name
 
@@ -41,7 +40,8 @@ def check(database: Database) -> Found:
         shown = "is empty" if version is None else f"is at version {version}"
         return [f"The {kind} database {shown}; run 'clusterbandits serve upgrade'."], data
     snapshots.prove_writable(database)
-    with translated(), database.connected() as connection:
+    # One snapshot of the database: a running service appends events meanwhile.
+    with database.reading() as connection:
         last, count = log.last_position(connection), _count(connection)
         experiments = len(log.created(connection))
         valid = sum(one.revoked_at is None for one in list_keys(connection))
@@ -115,7 +115,7 @@ def _counts(one: Experiment) -> dict[str, Any]:
     policy = one.policy
     return {
         "decisions": int(one.decisions.sum()),
-        "pulls": sum(policy.pulls.values()),
+        "pulls": one.own_rewards()[0],
         "open": sum(policy.awaited.values()),
         "late": one.late,
         "defaulted": one.defaulted,
@@ -139,15 +139,7 @@ def export_file(database: Database, name: str, out: Path, wanted: Wanted, listen
         raise invalid("out", "export", "a file name that ends in .csv or .parquet", out.name)
     wanted = replace(wanted, experiment=number, format=kinds[out.suffix])
     with whole_file(out) as path:
-        chances = write(database, wanted, str(path), listener)
-    if chances is None or not chances.certain:
-        return None
-    every = "every propensity is" if chances.certain == chances.decisions else "their propensities are"
-    return (
-        f"A deterministic policy made {chances.certain:,} of {count_text(chances.decisions, 'decision')} "
-        f"without exploration: {every} 1, and they cannot support inverse-propensity estimates. Create "
-        "experiments with explore above 0 for that."
-    )
+        return write(database, wanted, str(path), listener)
 
 
 def keys_table(found: Sequence[StoredKey]) -> Table:

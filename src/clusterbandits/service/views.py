@@ -111,7 +111,10 @@ def listed(one: Experiment) -> dict[str, Any]:
 
 
 def history(one: Experiment) -> dict[str, Any]:
-    """Return counts over time. Regret is estimated against the arm that is best so far."""
+    """Return counts over time. Regret is estimated against the arm that is best so far.
+
+    The lists are copies: another thread sends them while the experiment grows.
+    """
     pulls, totals = (np.array(list(numbers.values())) for numbers in (one.policy.pulls, one.policy.totals))
     means, low, _ = _intervals(one.policy, pulls, totals)
     retired = set(one.policy.retired)
@@ -119,10 +122,10 @@ def history(one: Experiment) -> dict[str, Any]:
     series, names = one.series, one.policy.clusters.names
     highest = 0.0 if best is None else float(means[best])
     return {
-        "at": series.at,
+        "at": list(series.at),
         "decisions": [sum(groups) for groups in series.decisions],
-        "pulls": series.pulls,
-        "total": series.total,
+        "pulls": list(series.pulls),
+        "total": list(series.total),
         "regret": [
             highest * learned - total for learned, total in zip(series.pulls, series.total, strict=True)
         ],
