@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
+import platform
 import re
+import shlex
+import subprocess
+import sys
+from collections import defaultdict
 from pathlib import Path
 
+import httpx
 import pytest
 
 import clusterbandits
@@ -15,12 +22,36 @@ from benchmarks.cold import ALONE, THOMPSON
 from benchmarks.default import USUAL, pairs as default_pairs
 from benchmarks.measure import Measurement
 from benchmarks.slopes import problems as slopes_problems
+from clusterbandits.cli.main import run
 from clusterbandits.paper.audit import CLAIMS
+from clusterbandits.studies import history_rows, log_survey
 from clusterbandits.studies.history import TABLES
+from clusterbandits.studies.study_file import parse_study
+from tests.page_blocks import ROOT, arguments, blocks, commands, parse, session, unknown_extras
+from tests.service.running import serving
 
-ROOT = Path(__file__).parents[1]
 SAID = {"holds": "hold", "holds with a condition": "hold with a condition", "does not hold": "do not hold"}
 README = ROOT / "README.md"
+TABLE_GUIDE = "docs/how-to/tables.md"
+STUDY_GUIDE = "docs/how-to/studies.md"
+CONTAINER_GUIDE = "docs/how-to/containers.md"
+#: Options that make commands of the pages quick.
+QUICK = {"advise": ["--horizon", "1000", "--worlds", "2"], "simulate": ["--horizon", "1000", "--runs", "2"]}
+#: A command on a machine whose compiled code can only be read, as in a container.
+READ_ONLY = """
+import sys
+from clusterbandits import kernel_cache
+from clusterbandits.cli.main import run
+kernel_cache._writable = lambda folder: False
+run(sys.argv[1:])
+"""
+
+
+def exit_code(*words: str) -> object:
+    """Run a command in this process."""
+    with pytest.raises(SystemExit) as end:
+        run(list(words))
+    return end.value.code
 
 
 @pytest.mark.parametrize(
@@ -33,12 +64,98 @@ README = ROOT / "README.md"
     ],
 )
 def test_examples_print_what_they_say(page: str, least: int) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
-    text = "\n".join(re.sub(r"^$(?=\n.)", "<BLANKLINE>", block, flags=re.MULTILINE) for block in blocks)
+    shown = [block.text for block in blocks(page, "python")]
+    text = "\n".join(re.sub(r"^$(?=\n.)", "<BLANKLINE>", block, flags=re.MULTILINE) for block in shown)
     example = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
     found = doctest.DocTestRunner().run(example)
     assert found.attempted >= least
     assert found.failed == 0
+
+
+def test_the_commands_on_tables_print_what_they_say(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page is tables.md."""
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(TABLE_GUIDE, "csv"):
+        Path(block.file).write_text(block.text)
+    for block in blocks(TABLE_GUIDE, "session"):
+        for command, output in session(block):
+            assert exit_code(*arguments(command)[1:]) == 2
+            assert capsys.readouterr().err.split() == output.split()
+    for block in blocks(TABLE_GUIDE, "console"):
+        for command in commands(block):
+            _, name, *rest = arguments(command)
+            assert exit_code(name, *rest, *QUICK[name]) == 0, command
+    (study,) = blocks(TABLE_GUIDE, "toml")
+    (case,) = parse_study(f'policies = ["kl-ucb"]\n{study.text}', folder=tmp_path).cases
+    assert list(case.instance.means) == [21 / 2400, 20 / 2100, 31 / 2500, 35 / 2300]
+
+
+def test_the_page_on_tables_has_the_names_of_columns() -> None:
+    text = (ROOT / TABLE_GUIDE).read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, flags=re.MULTILINE))
+    shown = {role: set(re.split(", |; in logs also ", names)) for role, names in rows.items()}
+    known = defaultdict(set)
+    for column in (*history_rows.COLUMNS, *log_survey.COLUMNS):
+        known[column.name] |= {name.replace("_", " ") for name in column.also}
+    assert shown == known
+
+
+def test_the_commands_on_studies_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    smallest = blocks(STUDY_GUIDE, "toml")[0].text
+    Path("study.toml").write_text(f"horizon = 500\nruns = 2\n{smallest}")
+    (block,) = blocks(STUDY_GUIDE, "console")
+    shown = [arguments(command)[1:] for command in commands(block)]
+    assert len(shown) == 4
+    for words in shown:
+        # tests/simulation/test_dask_workers.py runs studies on other machines.
+        if "--dask" not in words:
+            assert exit_code(*words) == 0
+            printed = capsys.readouterr().out
+            assert "--json" not in words or json.loads(printed)
+    assert Path("study/index.html").is_file()
+    assert Path("DIR/index.html").is_file()
+
+
+def test_the_image_can_be_used_as_the_page_says(tmp_path: Path) -> None:
+    """Docker may be missing, so this runs what containers.md would run in it."""
+    dockerfile, processor = blocks(CONTAINER_GUIDE, "dockerfile")
+    steps = [(name, rest) for name, _, rest in (line.partition(" ") for line in dockerfile.text.splitlines())]
+    named = dict(steps)
+    folder, user, (_, *command) = named["VOLUME"], named["USER"], json.loads(named["CMD"])
+    for _, step in (step for step in steps if step[0] == "RUN" and step[1].startswith(("pip", "cluster"))):
+        program, *words = shlex.split(step)
+        assert not unknown_extras(words[-1]) if program == "pip" else parse(words) is None
+    owned = steps.index(("RUN", f"mkdir {folder} && chown {user} {folder}"))
+    assert owned < steps.index(("VOLUME", folder)) < steps.index(("USER", user))
+    parse(command)
+    options = [str(tmp_path / "data") if word == folder else word for word in command[1:]]
+    with serving(*options, folder=tmp_path) as served:
+        assert served.get("/v1/experiments") == {"experiments": []}
+        here = f"http://127.0.0.1:{served.port}/v1/experiments"
+        assert httpx.get(here).status_code == 401
+    if platform.machine() == "x86_64":
+        settings = dict(word.split("=") for word in shlex.split(processor.text)[1:])
+        kernel = "import numba; assert numba.njit(lambda x: x + 1)(1) == 2"
+        subprocess.run([sys.executable, "-c", kernel], env=os.environ | settings, check=True)
+
+
+def test_a_warm_folder_that_can_only_be_read_is_enough() -> None:
+    """The page is containers.md: after warmup, its last command compiles nothing."""
+    *_, last = blocks(CONTAINER_GUIDE, "console")
+    (line,) = commands(last)
+    words = arguments(line)
+    simulate = words[words.index("clusterbandits") + 1 :]
+    assert exit_code("warmup", "kindred", "kl-ucb", "clus-ucb") == 0
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY, *simulate], capture_output=True, text=True, check=True
+    )
+    assert all(name in done.stdout for name in ("kindred", "kl-ucb", "clus-ucb"))
+    assert "compil" not in done.stderr
 
 
 def test_readme_is_short_and_shows_a_picture() -> None:

@@ -36,3 +36,16 @@ def test_the_command_prints_what_it_says(
     assert end.value.code == 0
     assert capsys.readouterr().out == output
     assert (tmp_path / "arms.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_for_revenue_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (command,) = re.findall(r"```console\nclusterbandits (advise .*?)\n```", PAGE)
+    rows = [f"{arm},{group},{10 * k % 60}" for k in range(40) for arm, group in ("ax", "bx", "cy")]
+    (tmp_path / "visits.csv").write_text("\n".join(["arm,group,revenue", *rows]))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        run([*shlex.split(command), "--horizon", "500", "--worlds", "2"])
+    assert end.value.code == 0
+    assert "lost revenue" in capsys.readouterr().out
