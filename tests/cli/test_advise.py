@@ -12,7 +12,7 @@ from clusterbandits.cli.main import run
 from clusterbandits.studies.study_file import read_study
 
 GOOD = "arm,group,trials,successes\na,red,400,80\nb,red,400,82\nc,blue,400,160\nd,blue,400,165\n"
-SMALL = ("--horizon", "1e3", "--worlds", "4")
+SMALL = ("--horizon", "1e3", "--worlds", "4e0")
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

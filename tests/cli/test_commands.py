@@ -139,17 +139,17 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["bound", "nan,0.2; 0.3"], "MEANS|FILE must be finite numbers, but got nan."),
-        (["bound", "inf; 0.3"], "MEANS|FILE must be finite numbers, but got inf."),
+        (["bound", "nan,0.2; 0.3"], "Means must be finite numbers, but got nan."),
+        (["bound", "inf; 0.3"], "Means must be finite numbers, but got inf."),
         (["bound", "0.1; 1.3"], "from 0 to 1 for bernoulli rewards, but got 1.3."),
         (
             ["bound", "0.1; 0", "--family", "exponential"],
             "from 1e-100 to 1e+100 for exponential rewards, but got 0.0",
         ),
-        (["bound", "0.1,x; 0.3"], "Error: MEANS|FILE must be means such as"),
-        (["bound", ""], "Error: MEANS|FILE must be means such as"),
-        (["bound", "0.1;;0.3"], "Error: MEANS|FILE must be means such as"),
-        (["bound", "nothing.tml"], "Error: MEANS|FILE must be means such as"),
+        (["bound", "0.1,x; 0.3"], "Error: The problem must be means such as"),
+        (["bound", ""], "Error: The problem must be means such as"),
+        (["bound", "0.1;;0.3"], "Error: The problem must be means such as"),
+        (["bound", "nothing.tml"], "Error: The problem must be means such as"),
         (["bound", "0.1; 0.3", "--widths", "-1"], "must be numbers from 0 to infinity, but got -1.0."),
         (["bound", "0.1; 0.3", "--widths", "nan"], "must be numbers from 0 to infinity, but got nan."),
         (
@@ -221,7 +221,7 @@ def test_bad_input_ends_with_one_sentence(
         ("family = 3\n[clusters.a]\nmeans = [0.1]", "Unknown family 3. Available: bernoulli,"),
         (
             "[clusters.a]\nmeans.x = 0.1\n[clusters.b]\nmeans.x = 0.2",
-            "MEANS|FILE: arms must be different labels, but got 'x' twice.",
+            "Arms must be different labels, but got 'x' twice.",
         ),
         (
             "[clusters.a]\nmeans.x = 0.1\n[clusters.b]\nmeans = [0.2]",

@@ -148,4 +148,4 @@ def test_columns_by_other_names(capsys: pytest.CaptureFixture[str], log: Path) -
     assert call(capsys, renamed, *given) == call(capsys, log, "--policy", "ucb1")
     code, _, err = call(capsys, renamed, *given[2:])
     assert code == 2
-    assert "another one named with --time NAME" in err
+    assert "there is no column 'time'. If it has another name, give --time NAME. The columns are: n," in err

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import clusterbandits as cb
@@ -190,8 +191,18 @@ def test_the_default_is_taken_unless_another_is_clearly_better() -> None:
     # A tail counts: the mean is the same, the 95th percentile is not.
     assert chosen([95.0, 96, 95, 96], imed=[0.0, 0, 0, 196], clus_ucb=low)[0] == "clus-ucb"
     assert candidate("x", [0.0, 0, 0, 100]).score > candidate("x", [25.0] * 4).score
-    assert "No bound is proven for kindred" in chosen(low)[1]
+    assert "No bound on the regret of kindred is proven." in chosen(low)[1]
     assert "No bound" not in chosen(high, imed=low)[1]
+
+
+def test_the_benchmarks_of_the_default_are_those_of_the_league() -> None:
+    league = pd.read_csv(Path(__file__).parents[2] / "docs" / "reference" / "league.csv")
+    own = league[league["policy"] == "kindred"]
+    worst = math.ceil(10 * own["ratio"].max()) / 10
+    assert chosen([50.0, 52, 51, 49])[1].endswith(
+        f"On {own['problem'].nunique()} benchmark problems, its mean regret was at most {worst} times that "
+        f"of the best of {league['policy'].nunique()} policies."
+    )
 
 
 def test_a_policy_without_a_proven_bound_is_not_recommended() -> None:
@@ -212,6 +223,7 @@ def test_text_and_data(admissions: Advice) -> None:
         f"Recommended: {admissions.recommended}. Its expected regret after the history is "
     )
     assert "At risk: A, B. The best arm may be there" in text
+    assert "In the other groups, a width that is too small does no harm." in " ".join(text.split())
     assert "× trials" in text
     page = admissions._repr_html_()
     assert page.count("<table>") == 2

@@ -100,11 +100,14 @@ def test_rows_are_counted_through_all_batches(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("table", "parts"),
     [
-        ({"arm": ["a"]}, ["a column 'trials'", "columns={'trials': 'NAME'}", "The columns are: arm."]),
-        ({}, ["a column 'arm'", "It has no columns"]),
         (
-            {"arm": ["a"], "trials": [3], "Pulls": [4]},
-            ["'trials' and 'Pulls'", "columns={'trials': 'trials'}"],
+            {"arm": ["a"]},
+            ["there is no column 'trials'", "columns={'trials': 'NAME'}", "The columns are: arm."],
+        ),
+        ({}, ["there is no column 'arm'", "It has no columns"]),
+        (
+            {"arm": ["a"], "trials": [3], "Trials": [4]},
+            ["'trials' and 'Trials'", "columns={'trials': 'trials'}"],
         ),
         (
             {"arm": ["a"], "trials": ["1_000"]},

@@ -125,14 +125,20 @@ def test_arms_of_the_same_name_in_several_groups_are_told_apart() -> None:
 
 
 WRONG = [
-    ({"arm": ["a"], "trials": [1], "successes": [1]}, "a column 'group'"),
-    ({"group": ["a"], "reward": [1]}, "a column 'arm'"),
+    ({"arm": ["a"], "trials": [1], "successes": [1]}, "no column 'group'"),
+    ({"group": ["a"], "reward": [1]}, "no column 'arm'"),
     ({"arm": ["a"], "group": ["x"], "trials": [3]}, "There is only 'trials'"),
     ({"arm": ["a"], "group": ["x"]}, "or 'reward' (one row per event). There are none"),
-    (changed(reward=[1, 1, 1, 1]), "either 'trials' and 'successes', or 'reward'. There are 'reward' and"),
+    (
+        changed(reward=[1, 1, 1, 1]),
+        "either 'trials' and 'successes', or 'reward'. There are 'reward', 'successes' and",
+    ),
     (changed(successes=[4, 51, 0, 10]), "Row 2 has 51 successes in 50 trials"),
-    (changed(trials=[40, -1, 0, 10]), "'trials' must hold whole numbers, 0 or more. Row 2 has -1"),
-    (changed(successes=[4, 0.5, 0, 10]), "'successes' must hold whole numbers, 0 or more. Row 2 has 0.5"),
+    (changed(trials=[40, -1, 0, 10]), "'trials' must hold whole numbers from 0 to 1e+15. Row 2 has -1"),
+    (
+        changed(successes=[4, 0.5, 0, 10]),
+        "'successes' must hold whole numbers from 0 to 1e+15. Row 2 has 0.5",
+    ),
     (changed(trials=[40, "many", 0, 10]), "column 'trials' must hold numbers. Row 2 has 'many'"),
     (changed(trials=[40, None, 0, 10]), "Row 2 has an empty cell"),
     (changed(trials=[40, float("nan"), 0, 10]), "Row 2 has an empty cell"),

@@ -42,7 +42,7 @@ def refused(log: object, *parts: str, policies: object = "kl-ucb", **options: An
 
 @pytest.mark.parametrize("name", ["time", "arm", "reward"])
 def test_columns_are_needed(name: str) -> None:
-    refused(without(name), f"there must be a column '{name}'")
+    refused(without(name), f"there is no column '{name}'")
 
 
 @pytest.mark.parametrize(

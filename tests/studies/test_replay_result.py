@@ -26,13 +26,13 @@ def test_the_table_fits_a_terminal_and_says_all(result: cb.ReplayResult) -> None
     assert max(map(len, text.splitlines())) <= 80
     assert text.startswith(f"Mean reward per round over {result.rounds} rounds, ")
     plain = " ".join(text.split())
-    assert "more: than kl-ucb, compared episode by episode." in plain
+    assert "more: difference from kl-ucb, compared episode by episode." in plain
     assert "30,000 rows and 4 arms, chosen with propensities of at least 0.1" in plain
     assert f"{result.usable:,} rows could be used" in plain
     assert "best arm in hindsight, d" in plain
     assert text in (result.table().text(), str(result))
     assert "<table>" in result._repr_html_()
-    assert "than kl-ucb" in result._repr_html_()
+    assert "difference from kl-ucb" in result._repr_html_()
     assert repr(result).startswith("<ReplayResult: kl-ucb, clus-ucb, ")
 
 

@@ -62,7 +62,7 @@ def test_a_log_of_revenue_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         ([], "column 'reward' must hold a number from 0 to 1, for bernoulli rewards"),
         (["--high", "0.5"], "column 'reward' must hold a number from 0 to 0.5, for bounded rewards"),
-        (["--low", "0"], "--high must be given with --low"),
+        (["--low", "0"], "--low needs --high, the largest possible reward."),
         (["--high", "50", "--family", "poisson"], "must be left out if --low or --high is given"),
         (["--low", "3", "--high", "1"], "--high must be larger than low"),
     ],

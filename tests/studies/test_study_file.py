@@ -263,7 +263,7 @@ def test_counts_without_a_ceiling_limit_the_horizon() -> None:
 TABLES: dict[str, tuple[bytes | None, str]] = {
     "missing.csv": (None, "must be readable. The operating system says: no such file or directory"),
     "more.csv": (b"arm,group,trials,successes\na,x,3,5\n", "Row 1 (line 2) has 5 successes in 3 trials"),
-    "columns.csv": (b"arm,trials,successes\na,3,2\n", "there must be a column 'group'"),
+    "columns.csv": (b"arm,trials,successes\na,3,2\n", "there is no column 'group'"),
     "empty.csv": (b"", "The file is empty"),
     "latin.csv": ("arm,group,trials,successes\nРеклама,x,3,1\n".encode("cp1251"), "must be in UTF-8"),
     "untried.csv": (b"arm,group,trials,successes\na,x,0,0\n", "at least 1 of every arm, but got none of 'a'"),

@@ -407,7 +407,7 @@ def test_policies_from_outside_the_package(tmp_path: Path, monkeypatch: pytest.M
     assert run_study(study, tmp_path / "out").stored == report.runs
     with pytest.raises(cb.InvalidInputError, match=r"Line 3 of .*, key 'policies\[2\].bonsu': .*bonus"):
         parse_study(head.replace("bonus", "bonsu") + "[[instances]]\nmeans = [[0.3, 0.7], [0.8]]\n")
-    with pytest.raises(cb.InvalidInputError, match=r"key 'policies\[1\]': .*'outside_greedy:Gone' is not"):
+    with pytest.raises(cb.InvalidInputError, match=r"key 'policies\[1\]': .*but got 'outside_greedy:Gone'"):
         parse_study(head.replace(':Greedy"', ':Gone"', 1) + "[[instances]]\nmeans = [[0.3], [0.8]]\n")
 
 

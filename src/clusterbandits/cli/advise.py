@@ -25,8 +25,11 @@ def advise(
     horizon: Annotated[float, typer.Option(help="Number of future rounds.")] = 1e5,
     confidence: Annotated[float, typer.Option(help="Confidence that all safe widths hold.")] = 0.95,
     worlds: Annotated[
-        int | None,
-        typer.Option(help="Plausible sets of means. Default: 32; fewer, down to 16, for over 64 arms."),
+        float | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Plausible sets of means. Default: 32; fewer, down to 16, for over 64 arms.",
+        ),
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,
@@ -47,7 +50,7 @@ def advise(
     from clusterbandits.files import check_new_file, whole_file
     from clusterbandits.serial import to_json
     from clusterbandits.studies.advise import advise as ask
-    from clusterbandits.validate import invalid
+    from clusterbandits.validate import invalid, whole
 
     if picture is not None:
         from clusterbandits.report.picture import check_picture_file
@@ -61,10 +64,10 @@ def advise(
     with interruptible("nothing was written."), progress_bar() as listener:
         found = ask(
             table,
-            family=None if low is None and high is None else reward_family(None, low, high),
+            family=reward_family(None, low, high),
             horizon=horizon,
             confidence=confidence,
-            worlds=worlds,
+            worlds=None if worlds is None else whole("worlds", "advise", worlds, least=2),
             seed=seed,
             workers=workers,
             progress=listener,

@@ -28,8 +28,8 @@ Problem = Annotated[
 Widths = Annotated[
     str | None,
     typer.Option(
-        help="Width of each cluster, as 0.03,0.04, one for all, or spans. Default: the true spans; for "
-        "a table, safe widths."
+        help="Widths of the clusters: numbers such as 0.03,0.04; one number for all; or 'spans'. "
+        "Default: the true spans; for a table, safe widths."
     ),
 ]
 Family = Annotated[
@@ -57,18 +57,17 @@ Start = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
-def reward_family(family: str | None, low: float | None, high: float | None) -> str:
-    """Return the family of the options --family, --low and --high; Bernoulli if none is given."""
-    from clusterbandits.validate import Described, invalid
+def reward_family(family: str | None, low: float | None, high: float | None) -> str | None:
+    """Return the family of the options --family, --low and --high; None if none of them is given."""
+    from clusterbandits.errors import InvalidInputError
+    from clusterbandits.validate import invalid
 
     if low is None and high is None:
-        return family or "bernoulli"
+        return family
     if family is not None:
         raise invalid("family", "the command", "left out if --low or --high is given", family)
     if high is None:
-        raise invalid(
-            "high", "the command", "given with --low: the largest possible reward", Described("none")
-        )
+        raise InvalidInputError("--low needs --high, the largest possible reward.")
     return f"bounded:low={0.0 if low is None else low!r},high={high!r}"
 
 

@@ -5,13 +5,26 @@ from typing import Annotated
 
 import typer
 
-from clusterbandits.cli.common import Family, Json, Problem, Widths, show
+from clusterbandits.cli.common import (
+    Family,
+    High,
+    Json,
+    Low,
+    Problem,
+    Widths,
+    reward_family,
+    show,
+)
+from clusterbandits.cli.table_options import Reading, history_options
 
 
+@history_options
 def bound(
     problem: Problem,
     widths: Widths = None,
     family: Family = None,
+    low: Low = None,
+    high: High = None,
     arms: Annotated[
         bool, typer.Option("--arms", help="Also show evidence and expected pulls per arm.")
     ] = False,
@@ -19,14 +32,17 @@ def bound(
         float | None, typer.Option(help="Also show expected pulls per arm in this number of rounds.")
     ] = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Show lower bounds on the regret in a problem, with and without knowledge of its clusters."""
     from clusterbandits.bounds import regret_bound
     from clusterbandits.bounds.view import evidence_table, pull_table
     from clusterbandits.serial import to_json
-    from clusterbandits.studies.problem import read_problem
+    from clusterbandits.studies.problem import is_table, read_problem
 
-    stated = read_problem(problem, widths, family)
+    source = reading.history(problem) if is_table(problem) else problem
+    stated = read_problem(source, widths, reward_family(family, low, high))
     found = regret_bound(stated.instance, stated.clusters)
     if json:
         data = found.to_dict()

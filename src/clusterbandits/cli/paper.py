@@ -16,11 +16,14 @@ def paper(
     figure: Annotated[
         list[int] | None, typer.Option(help="Only this figure, 1 to 8; can be repeated. Default: all.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
+    runs: Annotated[float, typer.Option(metavar="COUNT", help="Independent runs.")] = 48,
     horizon: Annotated[float, typer.Option(help="Rounds per run.")] = 1e6,
     a: Annotated[float, typer.Option(help="Weight of log log n in all thresholds; 5 in the paper.")] = 0.0,
     refresh: Annotated[
-        int, typer.Option(help="Rounds between two computations of the indices; 50 in the paper.")
+        float,
+        typer.Option(
+            metavar="COUNT", help="Rounds between two computations of the indices; 50 in the paper."
+        ),
     ] = 1,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder of the report; finished runs in it are reused.")] = Path(
@@ -45,8 +48,15 @@ def paper(
     from clusterbandits.tables import WIDTH
     from clusterbandits.validate import whole
 
-    rounds = whole("horizon", "paper", horizon, least=100)
-    settings = PaperSettings(figure or (), runs, rounds, a, refresh, seed, beyond)
+    settings = PaperSettings(
+        figures=figure or (),
+        runs=whole("runs", "paper", runs, least=2),
+        horizon=whole("horizon", "paper", horizon, least=100),
+        a=a,
+        refresh=whole("refresh", "paper", refresh, least=1),
+        seed=seed,
+        beyond=beyond,
+    )
     kept = f"finished runs are kept in '{out}'; run the command again to continue."
     with interruptible(kept), executor_at(dask) as executor, campaign_bar() as listener:
         found = reproduce(settings, out, listener, executor=executor)

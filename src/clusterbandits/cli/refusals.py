@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 60
 #: Parameters of the library whose option or argument has another name.
-_ALIASES = {"means": "problem", "policies": "policy", "address": "dask", "figures": "figure"}
+_ALIASES = {"policies": "policy", "address": "dask", "figures": "figure"}
+#: What refuses the content of a problem, whose parameters are words that users know.
+_OF_PROBLEMS = {"Instance", "Clusters"}
 #: How Typer and older Clicks begin their sentences, and how ours do.
 _PHRASES = {
     "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
@@ -64,8 +66,8 @@ def _of_command(error: InvalidInputError, context: Any) -> InvalidInputError:
     subject = _setting_of(error, found is None)
     if subject is None and found is not None:
         subject = _written(found)
-    elif subject is None and error.owner in {"Instance", "Clusters"} and "problem" in given:
-        subject = f"{_written(given['problem'])}: {error.parameter}"
+    elif subject is None and error.owner in _OF_PROBLEMS and "problem" in given:
+        subject = error.parameter.capitalize()
     elif subject is None and own:
         subject = error.parameter
     return error if subject is None else InvalidInputError(error.naming(subject))

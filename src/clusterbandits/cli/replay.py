@@ -16,7 +16,7 @@ from clusterbandits.cli.common import (
     reward_family,
     show,
 )
-from clusterbandits.cli.table_options import Reading, log_options
+from clusterbandits.cli.table_options import LOG, Reading, log_options
 
 
 @log_options
@@ -40,7 +40,7 @@ def replay(
         ),
     ] = None,
     rounds: Annotated[
-        float | None, typer.Option(help="Rounds per episode. Default: as many as give about 20 episodes.")
+        float | None, typer.Option(help="Rounds per episode. Default: chosen to give about 20 episodes.")
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     family: Family = None,
@@ -60,7 +60,8 @@ def replay(
     from clusterbandits.serial import to_json
     from clusterbandits.studies.replay import replay as run
 
-    known = past(reading.start(start), "replay", reward_family(family, low, high))
+    law = reward_family(family, low, high) or "bernoulli"
+    known = past(reading.start(start, LOG), "replay", law)
     with interruptible("an unfinished replay has no result."), replay_bar() as listener:
         result = run(
             reading.log(log),
@@ -69,7 +70,7 @@ def replay(
             rounds=rounds,
             seed=seed,
             confidence=confidence,
-            family=reward_family(family, low, high),
+            family=law,
             progress=listener,
             start=known,
         )

@@ -22,7 +22,7 @@ from clusterbandits.cli.common import (
     reward_family,
     show,
 )
-from clusterbandits.cli.table_options import Reading, history_options
+from clusterbandits.cli.table_options import HISTORY, Reading, history_options
 
 if TYPE_CHECKING:
     from clusterbandits.bounds import RegretBound
@@ -46,7 +46,7 @@ def simulate(
         ),
     ] = None,
     horizon: Annotated[float, typer.Option(help="Rounds per run.")] = 1e5,
-    runs: Annotated[int, typer.Option(help="Independent runs.")] = 48,
+    runs: Annotated[float, typer.Option(metavar="COUNT", help="Independent runs.")] = 48,
     seed: Seed = 0,
     workers: Workers = None,
     paired: Annotated[
@@ -72,17 +72,17 @@ def simulate(
     from clusterbandits.serial import to_json
     from clusterbandits.simulation import simulate as run
     from clusterbandits.studies.problem import is_table, read_problem
+    from clusterbandits.validate import whole
 
-    if low is not None or high is not None:
-        family = reward_family(family, low, high)
-    source = reading.history(problem) if is_table(problem) else problem
-    stated = read_problem(source, widths, family, owner="simulate")
+    family = reward_family(family, low, high)
+    tabulated = is_table(problem)
+    stated = read_problem(reading.history(problem) if tabulated else problem, widths, family, "simulate")
     if plot is not None:
         from clusterbandits.report.picture import check_picture_file
 
         check_picture_file(plot, "plot", "simulate")
     bound = regret_bound(stated.instance, stated.clusters)
-    known = past(reading.start(start), "simulate", family)
+    known = past(reading.start(start, HISTORY if tabulated else ()), "simulate", family)
     interrupted = None
     try:
         with executor_at(dask, workers) as executor, progress_bar() as listener:
@@ -90,7 +90,7 @@ def simulate(
                 stated.instance,
                 policy or _usual(horizon),
                 horizon,
-                runs,
+                whole("runs", "simulate", runs, least=1),
                 seed,
                 clusters=stated.clusters,
                 workers=workers,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from clusterbandits.studies.table_file import TableFile
 
-_HISTORY = ("arm", "group", "trials", "successes", "total", "squares", "reward", "revenue")
-_LOG = ("time", "arm", "group", "reward", "propensity")
+HISTORY = ("arm", "group", "trials", "successes", "total", "squares", "reward", "revenue")
+LOG = ("time", "arm", "group", "reward", "propensity")
 _HELP = {
     "time": "Column of times; never decreasing.",
     "arm": "Column of arms. Default: arm, or a usual name such as ad or variant.",
@@ -45,31 +45,32 @@ class Reading:
 
     def history(self, path: str) -> TableFile:
         """Return a table of trials and rewards."""
-        return self._table(path, _HISTORY)
+        return self._table(path, HISTORY)
 
     def log(self, path: str) -> TableFile:
         """Return a log of choices."""
-        return self._table(path, _LOG)
+        return self._table(path, LOG)
 
-    def start(self, path: str | None) -> TableFile | None:
-        """Return a history that accompanies a log; the options may name columns that only the log has."""
-        return None if path is None else self._table(path, _HISTORY, lenient=True)
+    def start(self, path: str | None, shared: Sequence[str] = ()) -> TableFile | None:
+        """Return a history to start from; ``shared`` are the columns that it shares with another table."""
+        return None if path is None else self._table(path, HISTORY, frozenset(shared))
 
-    def _table(self, path: str, roles: tuple[str, ...], *, lenient: bool = False) -> TableFile:
+    def _table(self, path: str, roles: Sequence[str], shared: frozenset[str] = frozenset()) -> TableFile:
         from clusterbandits.studies.table_file import TableFile
+        from clusterbandits.studies.table_wording import CommandWording
 
         columns = {role: name for role, name in self.columns.items() if role in roles}
-        return TableFile(path, columns, **self.settings, command=True, lenient=lenient)
+        return TableFile(path, columns, **self.settings, wording=CommandWording(), shared=shared)
 
 
 def history_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add options for tables of trials to a command, which gets them as its parameter ``reading``."""
-    return _with_options(command, _HISTORY)
+    return _with_options(command, HISTORY)
 
 
 def log_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add options for logs, and for the histories that policies start from, to a command."""
-    return _with_options(command, tuple(dict.fromkeys((*_LOG, *_HISTORY))))
+    return _with_options(command, tuple(dict.fromkeys((*LOG, *HISTORY))))
 
 
 def _with_options(command: Callable[..., None], roles: tuple[str, ...]) -> Callable[..., None]:

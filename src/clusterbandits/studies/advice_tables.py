@@ -145,9 +145,8 @@ def _risk(advice: Advice) -> str:
     if not risky:
         return "No group of several arms is at risk: the best arm is elsewhere."
     more = f" and {len(risky) - _SHOWN_NAMES} more" if len(risky) > _SHOWN_NAMES else ""
-    harmless = (
-        "" if len(risky) == len(advice.groups) else " In the others a width that is too small does no harm."
-    )
+    others = len(risky) < len(advice.groups)
+    harmless = " In the other groups, a width that is too small does no harm." if others else ""
     named = ", ".join(risky[:_SHOWN_NAMES]) + more
     return (
         f"At risk: {named}. The best arm may be there; a width below the true span could hide it permanently."

@@ -167,7 +167,7 @@ def advise(
 ) -> Advice:
     """Return the policy to use after a history, its expected regret, and safe widths for the groups.
 
-    Policies of the league are simulated in plausible worlds: true means drawn from their posterior given the
+    Twelve policies are simulated in plausible worlds: true means drawn from their posterior given the
     history. Each policy is simulated with the history and without it. The default, Kindred, is recommended
     unless it is clearly worse than the policy with the lowest score among those with a proven bound on
     regret. The score is the mean regret with the history plus a quarter of the distance from there to its

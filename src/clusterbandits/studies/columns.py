@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clusterbandits.studies.number_format import Evidence, parsed
-from clusterbandits.studies.stored_tables import UnfitCellError, open_table, row_text
+from clusterbandits.studies.stored_tables import MIXED, UnfitCellError, open_table, row_text
 from clusterbandits.studies.table_file import Naming, TableFile, as_table_file
 from clusterbandits.validate import invalid, shown
 from clusterbandits.wording import escaped, listed
@@ -166,44 +166,72 @@ class Source:
     def _match(self, columns: Sequence[Column]) -> dict[Column, str]:
         """Return the title in the table of each column that it has."""
         names = self._stored.names
-        chosen = {role: self._chosen(role, title) for role, title in self.file.columns.items()}
-        taken = set(chosen.values())
+        chosen = self._chosen()
         found: dict[Column, str] = {}
         for column in columns:
-            known = set(map(_key, (column.name, *column.also)))
-            places = [k for k, name in enumerate(names) if k not in taken and _key(name) in known]
             given = chosen.get(column.name)
-            if given is not None:
-                found[column] = names[given]
-            elif len(places) == 1:
+            places = self._usual(column, set(chosen.values())) if given is None else [given]
+            if len(places) == 1:
                 found[column] = names[places[0]]
             elif places:
                 self._doubtful[column.name] = [names[k] for k in places]
                 if column.required:
                     raise self._unclear(column.name, self._doubtful[column.name])
             elif column.required:
-                which = self.naming.column_option(column.name)
-                rule = f"there must be a column '{column.name}', or another one named with {which}"
-                raise self.refuse(
-                    rule, f"The columns are: {listed(names, _HEADER)}" if names else "It has no columns"
-                )
+                raise self._missing(column.name)
         return found
 
-    def _chosen(self, role: str, title: str) -> int | None:
-        """Return the position of the column that the user named; None if it is missing and may be."""
+    def _chosen(self) -> dict[str, int]:
+        """Return the position of each column that the user named, without those of another table."""
+        shared = self.file.shared
+        places = {role: self._place(role, title) for role, title in self.file.columns.items()}
+        own = {place for role, place in places.items() if role not in shared}
+        return {
+            role: place
+            for role, place in places.items()
+            if place is not None and not (role in shared and place in own)
+        }
+
+    def _place(self, role: str, title: str) -> int | None:
+        """Return the position of the column that the user named; None if it may be one of another table."""
         names = self._stored.names
         exact = [k for k, name in enumerate(names) if name == title]
         alike = exact or [k for k, name in enumerate(names) if _key(name) == _key(title)]
         if len(alike) == 1:
             return alike[0]
-        if not alike and self.file.lenient:
-            return None
-        rule = f"{self.naming.column_option(role, title)} must name one column"
         if alike:
+            rule = f"{self.naming.column_option(role, title)} must name one column"
             raise self.refuse(rule, f"Columns of this name: {len(alike)}")
+        if role in self.file.shared:
+            return None
+        raise self._missing(role)
+
+    def _usual(self, column: Column, taken: set[int]) -> list[int]:
+        """Return the positions of columns with the name of a column, or else with one of its other names.
+
+        Other names do not stand in for a column that the user named.
+        """
+        free = {k: name for k, name in enumerate(self._stored.names) if k not in taken}
+        exact = [k for k, name in free.items() if _key(name) == _key(column.name)]
+        if exact or column.name in self.file.columns:
+            return exact
+        others = set(map(_key, column.also))
+        return [k for k, name in free.items() if _key(name) in others]
+
+    def _missing(self, role: str) -> ClusterBanditsError:
+        """Return the error for a column that is required, or that the user named, and missing."""
+        names = self._stored.names
+        title = self.file.columns.get(role)
+        columns = f"The columns are: {listed(names, _HEADER)}" if names else "It has no columns"
+        if title is None:
+            which = self.naming.column_option(role)
+            return self.refuse(
+                f"there is no column '{role}'", f"If it has another name, give {which}. {columns}"
+            )
         near = difflib.get_close_matches(title, names, 1)
-        hint = f". Did you mean {shown(near[0])}?" if near else f". The columns are: {listed(names, _HEADER)}"
-        raise self.refuse(rule, f"There is no column {shown(title)}{hint}")
+        hint = f"Did you mean {shown(near[0])}?" if near else columns
+        rule = f"{self.naming.column_option(role, title)} must name one column"
+        return self.refuse(rule, f"There is no column {shown(title)}. {hint}")
 
     def _unclear(self, name: str, titles: Sequence[str]) -> ClusterBanditsError:
         both = " and ".join(f"'{escaped(title)}'" for title in titles)
@@ -239,9 +267,10 @@ class Source:
         first = 1
         for part in self._stored.parts(dict.fromkeys(wanted, _TEXT)):
             for title, evidence in wanted.items():
-                values = part.column(title)
-                if pa.types.is_dictionary(values.type):
-                    values = values.cast(values.type.value_type)
+                values = _decoded(part.column(title))
+                if values.type == MIXED:
+                    text, numbers = values.flatten()
+                    values = pc.if_else(numbers.is_null(), text, pa.scalar(None, _TEXT))
                 if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
                     evidence.add(values, first)
             first += part.num_rows
@@ -280,12 +309,13 @@ class Source:
     def _batch(self, part: Any, first: int) -> Batch:
         columns: dict[str, Any] = {}
         for column, title in self._found.items():
-            values = part.column(title)
+            values = _decoded(part.column(title))
             read = self._texts if column.kind == "text" else self._numbers
             columns[column.name] = read(values, column, first)
         return Batch(first, columns)
 
     def _texts(self, values: Any, column: Column, first: int) -> Any:
+        values = values.field("text") if values.type == MIXED else values
         try:
             text = values if pa.types.is_string(values.type) else values.cast(_TEXT)
         except pa.ArrowException:
@@ -301,7 +331,12 @@ class Source:
         kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
         kind = values.type
         if any(is_kind(kind) for is_kind in kinds):
-            numbers = values.cast(_NUMBER).to_numpy(zero_copy_only=False)
+            # An unsafe cast, because a safe one fails for integers above 2⁵³, which are rounded.
+            numbers = values.cast(_NUMBER, safe=False).to_numpy(zero_copy_only=False)
+        elif kind == MIXED:
+            values, real = values.flatten()
+            numbers = real.to_numpy(zero_copy_only=False)
+            numbers = np.where(np.isnan(numbers), parsed(values, self._decimal[column]), numbers)
         else:
             numbers = self._from_text(values, column, first)
         wrong = np.flatnonzero(~np.isfinite(numbers))
@@ -325,6 +360,10 @@ class Source:
         like = "1000 or 0,5" if self._decimal[column] == "," else "1000 or 0.5"
         rule = f"{title} must hold plain numbers, such as {like}" if dressed else f"{title} must hold numbers"
         return self.refuse_row(row, rule, shown(given))
+
+
+def _decoded(values: Any) -> Any:
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 def _key(name: str) -> str:

@@ -144,10 +144,10 @@ def widest_help(means: Floats, best: float, family: Family | str = "bernoulli") 
     """
 
     def helps(width: float) -> bool:
-        part = regret_bound(truth, truth.clusters([width, 0.0])).clusters[0]
+        part = regret_bound(instance, instance.clusters([width, 0.0])).clusters[0]
         return part.classical > 0.0 and part.clus_ucb <= (1 - _HELP) * part.classical
 
-    truth = Instance([means.tolist(), [best]], family=family)
+    instance = Instance([means.tolist(), [best]], family=family)
     low, high = 0.0, best - float(means.min())
     if not helps(low):
         return 0.0

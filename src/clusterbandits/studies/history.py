@@ -173,15 +173,15 @@ class History:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: one list per column of a table that ``read_history`` reads."""
         if isinstance(self.family, Bernoulli):
-            paid: dict[str, Any] = {"successes": self.successes.tolist()}
+            rewards: dict[str, Any] = {"successes": self.successes.tolist()}
         else:
             squares = {} if self.squares is None else {"squares": self.squares.tolist()}
-            paid = {"total": self.totals.tolist(), **squares}
+            rewards = {"total": self.totals.tolist(), **squares}
         return {
             "arm": list(self.arms),
             "group": list(self.partition.cluster_names),
             "trials": self.trials.tolist(),
-            **paid,
+            **rewards,
         }
 
     def table(self) -> Table:

@@ -39,7 +39,7 @@ COLUMNS = (
         "successes",
         "number",
         required=False,
-        also=("clicks", "conversions", "orders", "sales", "purchases", "signups"),
+        also=("clicks", "conversions", "orders", "purchases", "signups"),
         whole=True,
     ),
     Column("total", "number", required=False, also=("sum", "total_reward")),
@@ -100,8 +100,9 @@ class _Ledger:
         counted = {"trials", "successes", "total"} & has
         wanted = f"'trials' and '{arms[0]}'"
         if "reward" in has and counted:
-            found = " and ".join(f"'{self._source.title(name)}'" for name in sorted(counted | {"reward"}))
-            raise self._source.refuse(f"there must be either {wanted}, or 'reward'", f"There are {found}")
+            *some, last = map(self._role, sorted(counted | {"reward"}))
+            found = f"There are {', '.join(some)} and {last}"
+            raise self._source.refuse(f"there must be either {wanted}, or 'reward'", found)
         found_columns = [name for name in (arms if counted else events) if name in has]
         if found_columns and ("trials" in has or not counted):
             return not counted, found_columns[0]
@@ -112,11 +113,16 @@ class _Ledger:
         missing = [name for name in ("trials", arms[0]) if name not in has] if counted else [events[0]]
         which = " and ".join(self._source.naming.column_option(name) for name in missing)
         named = " and ".join(f"'{self._source.title(name)}'" for name in sorted(counted))
-        found = f"There is only {named}" if counted else "There are none"
+        found = f"There {'is' if len(counted) == 1 else 'are'} only {named}" if counted else "There are none"
         raise self._source.refuse(rule, f"{found}: name columns with {which}")
 
+    def _role(self, name: str) -> str:
+        """Return a column by its content, and its title if that is different."""
+        title = self._source.title(name)
+        return f"'{name}'" if title == name else f"'{name}' (column '{title}')"
+
     def _bounds(self) -> str:
-        return "--low 0 --high 50" if self._source.naming.command else "family='bounded:low=0,high=50'"
+        return self._source.naming.wording.bounds()
 
     def add(self, batch: Batch) -> None:
         """Add a batch of rows."""
@@ -243,7 +249,7 @@ class _Ledger:
         wrong = np.flatnonzero((values < 0) | (values > MOST_ROUNDS) | (values != np.floor(values)))
         if wrong.size:
             k = int(wrong[0])
-            rule = f"column '{self._source.title(name)}' must hold whole numbers, 0 or more"
+            rule = f"column '{self._source.title(name)}' must hold whole numbers from 0 to {MOST_ROUNDS:g}"
             raise self._source.refuse_row(batch.first + k, rule, f"{values[k]:g}")
         return values
 

@@ -158,8 +158,7 @@ class _Reading:
         rule = f"column '{title}' must hold {self._family.support}, for {self._family.name} rewards"
         if self._family.highest == math.inf:
             return rule
-        bounds = "--low 0 --high 50" if self._source.naming.command else "family='bounded:low=0,high=50'"
-        return f"{rule}; for others give bounds, as in {bounds}"
+        return f"{rule}; for others give bounds, as in {self._source.naming.wording.bounds()}"
 
     def _make_room(self) -> None:
         new = len(self._arms) - self._least.size

@@ -30,12 +30,12 @@ def world_instance(history: History, means: Floats) -> Instance:
     """Return the problem of a world with these means."""
     if history.rewards is None:
         return Instance(means, labels=history.partition, family=history.family)
-    paid = np.empty(means.size, dtype=object)
+    rewards = np.empty(means.size, dtype=object)
     for part in history.partition.members:
         values, shares = _shown(np.concatenate([history.rewards[arm] for arm in part]))
         for arm in part:
-            paid[arm] = tilted(values, shares, float(means[arm]))
-    return Instance(list(paid), labels=history.partition, family=history.family)
+            rewards[arm] = tilted(values, shares, float(means[arm]))
+    return Instance(list(rewards), labels=history.partition, family=history.family)
 
 
 class Weighted(Distribution):

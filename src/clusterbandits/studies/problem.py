@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterbandits.instance import Instance
-from clusterbandits.studies.table_file import TableFile, as_table_file
+from clusterbandits.studies.table_file import Naming, TableFile, as_table_file
 from clusterbandits.studies.toml_file import parse_toml, read_text
-from clusterbandits.validate import Described, invalid, unknown
+from clusterbandits.validate import Described, invalid, shown, unknown
 
 if TYPE_CHECKING:
     from clusterbandits.clusters import Clusters
 
-_EXAMPLE = 'means such as "0.41,0.42; 0.43,0.44", semicolons between clusters, or a file'
+_PROBLEM = "The problem"
+_EXAMPLE = 'means such as "0.41,0.42; 0.43,0.44" (semicolons between clusters), or the name of a file'
 #: Suffixes of files with tables; other files are TOML.
 _TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet", ".pq")
 _SPANS = "spans"
@@ -73,9 +74,13 @@ def is_table(source: str) -> bool:
 def _from_table(source: str | TableFile, widths: str | None, family: str | None, owner: str) -> Problem:
     from clusterbandits.studies.history import read_history
 
-    history = read_history(source, owner, family=family)
-    instance = history.instance()
-    file = as_table_file(source).path
+    table = as_table_file(source)
+    history = read_history(table, owner, family=family)
+    untried = [arm for arm, trials in zip(history.arms, history.trials, strict=True) if not trials]
+    if untried:
+        found = f"Arm {shown(untried[0])} has none"
+        raise Naming.of(table, "table", owner).error("every arm must have at least one trial", found)
+    instance, file = history.instance(), table.path
     means = f"Means: the estimates of {'the table' if file is None else file}."
     if widths is not None:
         return Problem(instance, _declared(instance, widths, owner), (means,))
@@ -102,17 +107,18 @@ def _is_path(source: str) -> bool:
 
 
 def _means(text: str, owner: str) -> list[list[float]]:
-    return [_numbers("MEANS|FILE", part, owner) for part in text.strip().strip(";").split(";")]
+    return [_numbers(_PROBLEM, part, owner) for part in text.strip().strip(";").split(";")]
 
 
 def _numbers(parameter: str, text: str, owner: str) -> list[float]:
-    allowed = _EXAMPLE if parameter == "MEANS|FILE" else "numbers separated by commas"
+    allowed = _EXAMPLE if parameter == _PROBLEM else "numbers separated by commas"
     values = []
     for part in text.split(","):
         try:
             values.append(float(part))
         except ValueError:
-            given = Described(f"'{part.strip()}' in '{text.strip()}'")
+            place = "" if part == text else f" in '{text.strip()}'"
+            given = Described(f"'{part.strip()}'{place}")
             raise invalid(parameter, owner, allowed, given) from None
     return values
 

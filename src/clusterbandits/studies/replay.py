@@ -73,7 +73,7 @@ def replay(
     groups
         Arms by group, as for ``Clusters``; by default from the column ``group`` of the log.
     rounds
-        Rounds per episode; by default as many as give about 20 episodes.
+        Rounds per episode; by default chosen to give about 20 episodes.
     seed
         Random seed, used together with a policy's label and the number of the episode.
     confidence
@@ -177,10 +177,10 @@ def _named(spec: str, known: Clusters, grouped: bool, widths: object, family: Fa
     made = policy(spec, known, family=family)
     if needs_groups(made) and not grouped:
         allowed = f"given for {made.name}, unless the log has a column 'group'"
-        raise invalid("groups", "replay", allowed, None)
+        raise invalid("groups", "replay", allowed, Described("no groups"))
     if needs_widths(made) and widths is None:
         allowed = f"given for {made.name}, from other data than this log, such as an earlier log"
-        raise invalid("widths", "replay", allowed, widths)
+        raise invalid("widths", "replay", allowed, Described("no widths"))
     return made
 
 

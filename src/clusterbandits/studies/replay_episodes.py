@@ -102,7 +102,7 @@ def _by_default(source: Source, found: Survey) -> Episodes:
     rows = int(found.usable) // EPISODES
     rounds = rounds_in(rows, arms) if rows else 0
     if rounds < arms:
-        rounds_option = "--rounds" if source.naming.command else "rounds="
+        rounds_option = source.naming.wording.parameter("rounds")
         rule = f"{EPISODES} episodes with one round per arm need about "
         rule += f"{EPISODES * rows_for(arms, arms):,} usable rows; {rounds_option} sets shorter episodes"
         raise source.refuse(rule, _usable(found))

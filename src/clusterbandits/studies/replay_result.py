@@ -245,7 +245,7 @@ class ReplayResult:
                 f"that the intervals are too short. Use episodes of {rounds:,} rounds or more."
             )
         if len(self.labels) > 1:
-            notes.insert(0, f"more: than {self.labels[0]}, compared episode by episode.")
+            notes.insert(0, f"more: difference from {self.labels[0]}, compared episode by episode.")
         notes += [note for note in map(self._doubts, self.labels) if note]
         return tuple(notes)
 

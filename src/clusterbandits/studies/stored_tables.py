@@ -11,6 +11,8 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import closing, contextmanager
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     from clusterbandits.studies.table_file import Naming, TableFile
 
+#: The type of columns with cells of several types: their text, and the value of those that are real numbers.
+MIXED = pa.struct([("text", pa.string()), ("number", pa.float64())])
 #: Bytes of a text file that are read at a time; the reader reads up to 32 times as many ahead.
 BLOCK = 2**20
 #: Rows of other tables in a batch.
@@ -37,7 +41,8 @@ _UTF16_MARKS, _UTF32_MARKS = (b"\xff\xfe", b"\xfe\xff"), (b"\xff\xfe\0\0", b"\0\
 #: Text in another encoding, read as Windows-1252: many accented letters in a row, accented capitals or signs
 #: inside words.
 _NOT_WESTERN = re.compile(
-    "[\u0080-\uffff]{4}|[a-z][À-ÖØ-ÞŠŒŽŸ]|[a-zA-Z][‚„†‡ˆ‰‹›•˜™¤¦¨¬¯¶¸][a-zA-Z]|[À-ß][^\\x00-\\x7fÀ-ÿ]"
+    "[\u0080-\uffff]{4}|[a-z][À-ÖØ-ÞŠŒŽŸ]|[A-Z][À-ÖØ-ÞŠŒŽŸ][a-z]"
+    "|[a-zA-Z][‚„†‡ˆ‰‹›•˜™¤¦¨¬¯¶¸][a-zA-Z]|[À-ß][^\\x00-\\x7fÀ-ÿ]"
 )
 
 
@@ -73,9 +78,8 @@ def open_table(table: TableFile, naming: Naming) -> StoredTable:
     if start.startswith(b"\xd0\xcf\x11\xe0"):
         raise naming.error("Excel files must have the format .xlsx", "This is an older one: save it as .xlsx")
     if table.sheet is not None:
-        raise naming.error(
-            f"{naming.option('sheet', table.sheet)} needs an Excel workbook", "This is another file"
-        )
+        option = naming.option("sheet", table.sheet)
+        raise naming.error(f"{option} needs an Excel workbook, but this file is not one")
     return TextTable(path, table.encoding, naming)
 
 
@@ -346,13 +350,23 @@ def _in_memory(table: object, naming: Naming) -> Any:
 
 
 def _column(values: Any) -> Any:
-    """Return values as an Arrow array; those of several types as text."""
+    """Return values as an Arrow array, of type ``MIXED`` if they are of several types."""
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     plain = [None if isinstance(value, float) and math.isnan(value) else value for value in listed]
     try:
         return pa.array(plain)
     except (pa.ArrowException, TypeError, OverflowError):
-        return pa.array([None if value is None else str(value) for value in plain])
+        texts = pa.array([None if value is None else str(value) for value in plain], pa.string())
+        numbers = pa.array(list(map(_real, plain)), pa.float64())
+        return pa.StructArray.from_arrays([texts, numbers], fields=list(MIXED))
+
+
+def _real(value: object) -> float | None:
+    """Return a real number as a float; None for anything else, and for numbers that are too large."""
+    try:
+        return float(value) if isinstance(value, Real | Decimal) and not isinstance(value, bool) else None
+    except OverflowError:
+        return None
 
 
 def _first_line(error: Exception) -> str:

@@ -18,6 +18,7 @@ from clusterbandits.simulation.start import NO_HISTORY, Start, read_start
 from clusterbandits.studies.history import TABLES, read_history, table_history
 from clusterbandits.studies.study_schema import INSTANCE, RANDOM, WIDTHS
 from clusterbandits.studies.table_file import SETTINGS, TableFile
+from clusterbandits.studies.table_wording import StudyWording
 from clusterbandits.studies.toml_file import OWNER, Document, given
 from clusterbandits.validate import Described, as_float, invalid, is_list, whole
 from clusterbandits.wording import listed
@@ -205,7 +206,7 @@ def _instances(
         return
     with document.at(*where, kind):
         if kind == "table":
-            yield _history("table", table["table"], folder, family).instance()
+            yield _history("table", table["table"], folder, table.get("family")).instance()
         else:
             yield _written(table["means"], family)
 
@@ -225,7 +226,8 @@ def _history(key: str, named: object, folder: Path, family: Any) -> History:
         raise invalid(key, OWNER, allowed + f"{', '.join(SETTINGS)}", named)
     if file in TABLES and not settings:
         return table_history(file)
-    return read_history(TableFile(folder / file, **settings), OWNER, family=family)
+    table = TableFile(folder / file, **settings, wording=StudyWording(key))
+    return read_history(table, OWNER, family=family)
 
 
 def _drawn(

@@ -201,10 +201,10 @@ def _pictures(key: str, comparison: Comparison) -> list[Picture]:
     parts = case.instance.partition
     if len(parts.clusters) <= _MOST_GROUPS:
         means = [case.instance.means[list(part)].tolist() for part in parts.members]
-        told = None if several else next(iter(comparison.contenders.values())).clusters.widths
+        widths = None if several else next(iter(comparison.contenders.values())).clusters.widths
         labels = None if parts.anonymous else [[parts.arms[arm] for arm in part] for part in parts.members]
         pictures.append(
-            spans_panel(means, parts.clusters, told, name=f"{key}-arms", title="The arms", labels=labels)
+            spans_panel(means, parts.clusters, widths, name=f"{key}-arms", title="The arms", labels=labels)
         )
     if several:
         pictures.append(_sweep(key, comparison))
@@ -215,10 +215,10 @@ def _pictures(key: str, comparison: Comparison) -> list[Picture]:
         )
     if len(result.arms) <= _MOST_ARMS and not result.start_trials:
         least = min(result.labels, key=lambda label: float(result.mean(label)[-1]))
-        told_least = regret_bound(case.instance, comparison.contenders[least].clusters) if several else bound
+        least_bound = regret_bound(case.instance, comparison.contenders[least].clusters) if several else bound
         shown = tuple(dict.fromkeys((result.labels[0], least)))
         pictures.append(
-            pulls_panel(result, told_least, name=f"{key}-pulls", labels=shown, title="Pulls of each arm")
+            pulls_panel(result, least_bound, name=f"{key}-pulls", labels=shown, title="Pulls of each arm")
         )
     return pictures
 

@@ -64,11 +64,13 @@ def summarise(comparison: Comparison) -> CaseSummary:
     rows = []
     for row in regret_records(result, result.labels[0]):
         one = comparison.contenders[row["policy"]]
-        told = one.rule.name if one.heeds_widths else ""
+        declared = one.rule.name if one.heeds_widths else ""
         bound = regret_bound(case.instance, one.clusters)
         misled = ", ".join(map(str, bound.misled))
         rates = {"lower": bound.lower, "clus_ucb": bound.clus_ucb, "classical": bound.classical}
-        rows.append(about | {"widths": told} | row | {"horizon": result.horizon} | rates | {"misled": misled})
+        rows.append(
+            about | {"widths": declared} | row | {"horizon": result.horizon} | rates | {"misled": misled}
+        )
     return CaseSummary(
         case.name,
         case.drawn,
@@ -90,15 +92,15 @@ def bound_of(comparison: Comparison) -> RegretBound:
 def case_sentence(summary: CaseSummary) -> str:
     """Return the policy with the lowest regret, and the difference from the first policy, in a sentence."""
     base, least = summary.base, summary.cheapest
-    paid = plus_minus(least["regret"], least["standard_error"])
+    lowest = plus_minus(least["regret"], least["standard_error"])
     if least is base:
-        return f"{base['policy']} has the lowest mean regret: {paid}."
+        return f"{base['policy']} has the lowest mean regret: {lowest}."
     less = Difference(-least["difference"], least["difference_error"])
     sure = _is_clear(less, base["runs"], len(summary.rows) - 1)
     share = less.value / max(base["regret"], 1e-300)
     hedge = "" if sure else ", which is not statistically significant"
     return (
-        f"{least['policy']} has the lowest mean regret: {paid}, {less} ({share:.0%}) less than "
+        f"{least['policy']} has the lowest mean regret: {lowest}, {less} ({share:.0%}) less than "
         f"{base['policy']}{hedge}."
     )
 
@@ -113,7 +115,8 @@ def overview_table(study: Study, summaries: Sequence[CaseSummary]) -> Table:
     rows = [_overview_row(one) for one in summaries if not one.drawn]
     base = summaries[0].base["policy"]
     cut = len(rows) - _MOST_ROWS
-    notes = [f"Mean regret, ± standard error. less: regret below that of {base}, run by run."]
+    less = f"less: how much lower the regret is than that of {base}, compared run by run."
+    notes = [f"Mean regret, ± standard error. {less}"]
     if cut > 0:
         notes.append(f"{count_text(cut, 'more instance')} in data/summary.csv.")
     notes += _start_notes(study)
@@ -129,16 +132,16 @@ def _start_notes(study: Study) -> list[str]:
         return []
     if len(known) == len(study.cases) == 1:
         return [after_history(next(iter(known.values())))]
-    told = [f"{name} ({count_text(trials, 'trial')})" for name, trials in known.items()]
-    return [f"Instances whose runs start from a history: {listed(told)}."]
+    named = [f"{name} ({count_text(trials, 'trial')})" for name, trials in known.items()]
+    return [f"Instances whose runs start from a history: {listed(named)}."]
 
 
 def _overview_row(summary: CaseSummary) -> tuple[object, ...]:
     base, least = summary.base, summary.cheapest
     less = "" if least is base else plus_minus(-least["difference"], least["difference_error"])
-    paid = plus_minus(least["regret"], least["standard_error"])
+    lowest = plus_minus(least["regret"], least["standard_error"])
     regret = plus_minus(base["regret"], base["standard_error"])
-    return (summary.name, base["arms"], base["groups"], regret, least["policy"], paid, less)
+    return (summary.name, base["arms"], base["groups"], regret, least["policy"], lowest, less)
 
 
 def drawn_families(summaries: Iterable[CaseSummary]) -> dict[str, list[CaseSummary]]:
@@ -172,11 +175,11 @@ def family_table(name: str, family: Sequence[CaseSummary]) -> Table:
     base = family[0].base["policy"]
     ratios = {row.label: row for row in ratio_rows(regrets, base)}
     rows = []
-    for (label, paid), (mean, _) in zip(regrets.items(), family_estimates(family), strict=True):
+    for (label, regret), (mean, _) in zip(regrets.items(), family_estimates(family), strict=True):
         row = ratios.get(label)
-        better = 100 * float((paid < regrets[base]).mean())
+        better = 100 * float((regret < regrets[base]).mean())
         compared = [None] * 3 if row is None else [better, *row.quantiles[[2, 4]].tolist()]
-        rows.append((label, str(mean), float(np.median(paid)), float(paid.max()), *compared))
+        rows.append((label, str(mean), float(np.median(regret)), float(regret.max()), *compared))
     columns = ("policy", "mean", "median", "largest", "better in %", "median ratio", "95 % ratio")
     many = count_text(len(family), "instance")
     note = f"Regret over {many}, ± standard error; ratios to {base}, instance by instance."

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterbandits.errors import InvalidInputError, UnreadableFileError
+from clusterbandits.studies.table_wording import PythonWording
 from clusterbandits.validate import as_mapping, invalid
 from clusterbandits.wording import escaped, shortened
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clusterbandits.errors import ClusterBanditsError
+    from clusterbandits.studies.table_wording import Wording
 
 _THOUSANDS = (".", ",", " ", "'")
 #: The settings for reading a table, in the order in which they are shown.
@@ -60,9 +61,10 @@ class TableFile:
     thousands: str | None = None
     sheet: str | None = None
     encoding: str | None = None
-    #: Whether errors name command-line options, and whether missing columns are ignored.
-    command: bool = field(default=False, repr=False)
-    lenient: bool = field(default=False, repr=False)
+    #: How errors say what to give.
+    wording: Wording = field(default_factory=PythonWording, repr=False)
+    #: Named columns that may be those of another table. If this table lacks one, it can have the usual one.
+    shared: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __post_init__(self) -> None:
         named = as_mapping(self.columns)
@@ -116,17 +118,17 @@ def as_table_file(table: object, columns: object = None) -> TableFile:
     more = as_mapping(columns)
     if more is None:
         raise invalid("columns", "TableFile", "a mapping such as {'arm': 'ad_id'}", columns)
-    given = {name: getattr(found, name) for name in ("table", *SETTINGS, "command", "lenient")}
+    given = {name: getattr(found, name) for name in ("table", *SETTINGS, "wording", "shared")}
     return TableFile(**given | {"columns": {**found.columns, **more}})
 
 
 @dataclass(frozen=True)
 class Naming:
-    """The wording of errors about a table: as a file or a parameter, with command-line options or Python."""
+    """The wording of errors about a table: as a file or a parameter, and what to give."""
 
     place: str
     is_file: bool
-    command: bool
+    wording: Wording
 
     @classmethod
     def of(cls, table: TableFile, parameter: str, owner: str) -> Naming:
@@ -134,20 +136,18 @@ class Naming:
         kind = "Log" if parameter == "log" else "Table"
         path = table.path
         place = f"{kind} given to {owner}" if path is None else f"{kind} '{path}'"
-        return cls(place, path is not None, table.command)
+        return cls(place, path is not None, table.wording)
 
-    def error(self, rule: str, found: str) -> ClusterBanditsError:
+    def error(self, rule: str, found: str = "") -> ClusterBanditsError:
         """Return the error for a table: what must hold, and what was found instead."""
         kind = UnreadableFileError if self.is_file else InvalidInputError
-        return kind(f"{self.place}: {rule}. {found}{'' if found.endswith(('.', '?')) else '.'}")
+        sentences = (f"{one}{'' if one.endswith(('.', '?')) else '.'}" for one in (rule, found) if one)
+        return kind(f"{self.place}: {' '.join(sentences)}")
 
     def option(self, name: str, value: str) -> str:
         """Return how to give a setting: ``--decimal ,`` or ``decimal=','`` of ``cb.TableFile``."""
-        if self.command:
-            return f"--{name} {shlex.quote(value)}"
-        return f"cb.TableFile(…, {name}={value!r})"
+        return self.wording.setting(name, value)
 
     def column_option(self, name: str, column: str = "NAME") -> str:
         """Return how to name a column: ``--arm ad_id`` or ``columns={'arm': 'ad_id'}``."""
-        shown = shortened(escaped(column), 40)
-        return f"--{name} {shlex.quote(shown)}" if self.command else f"columns={{{name!r}: {shown!r}}}"
+        return self.wording.column(name, shortened(escaped(column), 40))
