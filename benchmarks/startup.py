@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.measure import Measurement, seconds
+from clusterbandits.kernel_cache import VARIABLE
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,10 +34,12 @@ def _run(*arguments: str, **environment: str) -> None:
     )
 
 
-def _end_compilers() -> None:
-    """End the processes that would go on to compile for a program that has ended."""
-    for process in psutil.process_iter(["cmdline"]):
-        if "clusterbandits.policies.compile_orders" in (process.info["cmdline"] or ()):
+def _end_compilers(folder: str) -> None:
+    """End the processes that continue to compile into a folder for a program that has ended."""
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        compiles = "clusterbandits.policies.compile_orders" in (process.info["cmdline"] or ())
+        cache = (process.info["environ"] or {}).get(VARIABLE, "")
+        if compiles and Path(cache).is_relative_to(folder):
             process.kill()
 
 
@@ -57,9 +60,9 @@ def measure() -> list[Measurement]:
             taken = []
             for _ in range(3):
                 start = time.perf_counter()
-                _run(*arguments, CLUSTERBANDITS_CACHE=f"{empty}/{next(folders)}")
+                _run(*arguments, **{VARIABLE: f"{empty}/{next(folders)}"})
                 taken.append(time.perf_counter() - start)
-                _end_compilers()
+                _end_compilers(empty)
             return min(taken)
 
         found += [
