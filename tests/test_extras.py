@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clusterbandits.extras import EXTRAS
+from tests.installed import __main__ as installed
 
 ROOT = Path(__file__).parents[1]
 #: Makes every optional package look as if it were not installed, in this process and its children.
@@ -193,3 +194,16 @@ assert cb.read_history("ads.xlsx").trials.tolist() == [10, 20]
 """
     done = only_with({"excel"}, program, folder=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_missing_python_is_an_error_where_all_are_required(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(installed.REQUIRED, raising=False)
+    assert installed.interpreters() == [sys.executable]
+    assert "Not tried" in capsys.readouterr().out
+    monkeypatch.setenv(installed.REQUIRED, "1")
+    with pytest.raises(SystemExit, match="Python 3"):
+        installed.interpreters()

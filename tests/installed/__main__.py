@@ -16,8 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SMOKE = Path(__file__).with_name("smoke.py")
 TOOLS = Path(__file__).with_name("tools.txt")
-#: Every Python that the classifiers name; those that this machine has are tried.
+#: Every Python that the classifiers name.
 PYTHONS = ("3.11", "3.12", "3.13")
+#: The variable with which a missing Python is an error; without it, those that this machine has are tried.
+REQUIRED = "CLUSTERBANDITS_PYTHONS_REQUIRED"
 PINS = {name: str(ROOT / "constraints.txt") for name in ("PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT")}
 
 
@@ -99,6 +101,10 @@ def interpreters() -> list[str]:
         for place in (*sorted(versions.glob(f"{version}.*/bin/python")), f"python{version}"):
             if version not in found and _is_python(place, version):
                 found[version] = str(place)
+    if missing := ", ".join(version for version in PYTHONS if version not in found):
+        if os.environ.get(REQUIRED):
+            sys.exit(f"{REQUIRED} is set, but Python {missing} is not installed.")
+        print(f"Not tried, because it is not installed: Python {missing}")
     return list(found.values())
 
 
