@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import time
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -243,6 +246,75 @@ def test_an_experiment_that_starts_from_a_history(served: Served) -> None:
     create(served, 422, **wrong)
     create(served, 422, history={"a": {"pulls": 1, "total": 2}})
     create(served, 422, history={"a": {"pulls": 0, "total": 1}})
+
+
+def test_the_history_over_time_ends_with_the_present_counts(served: Served) -> None:
+    past = {"a": {"pulls": 250, "total": 50}, "d": {"pulls": 10, "total": 4}}
+    name = create(served, history=past, policy="ucb1")["name"]
+    for number in range(30):
+        (one,) = decide(served, name)
+        if number % 3:
+            served.post(f"/v1/decisions/{one['id']}/reward", {"value": int(number % 2)})
+    decide(served, name)
+    found, state = served.get(f"/v1/experiments/{name}/history"), served.get(f"/v1/experiments/{name}")
+    assert found["decisions"] == list(range(1, 32))
+    assert (found["pulls"][-1], found["total"][-1]) == (state["pulls"], state["total"]) == (20, 10)
+    best = next(arm for arm in state["arms"] if arm["arm"] == state["best"])
+    assert found["regret"][-1] == pytest.approx(20 * best["mean"] - 10)
+    assert [found["groups"][group["group"]][-1] for group in state["groups"]] == [
+        group["decisions"] for group in state["groups"]
+    ]
+    assert {len(found[key]) for key in ("at", "decisions", "pulls", "total", "regret")} == {31}
+
+
+def test_metrics_count_what_the_service_has_learned(served: Served) -> None:
+    name = create(served, history={"a": {"pulls": 250, "total": 50}})["name"]
+    found = decide(served, name, count=7)
+    for one in found[:5]:
+        served.post(f"/v1/decisions/{one['id']}/reward", {"value": 1})
+    expected = {"decisions": 7, "rewards": 5, "open_decisions": 2, "alarms": 0}
+
+    def counted() -> dict[str, float]:
+        lines = served.client.get("/metrics").text.splitlines()
+        values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+        return {
+            key: float(values.get(f'clusterbandits_{key}{{experiment="{name}"}}', -1)) for key in expected
+        }
+
+    for _ in range(100):
+        if counted() == expected:
+            break
+        time.sleep(0.1)
+    assert counted() == expected
+
+
+def test_changes_are_recorded_with_the_settings_that_follow_from_them(served: Served) -> None:
+    name = create(served, policy="clus-ucb", settings={"a": 2.0})["name"]
+    path = f"/v1/experiments/{name}"
+    assert served.client.patch(path, json={"policy": "auto", "widths": {"red": 0.1}}).status_code == 200
+    assert served.client.patch(path, json={"policy": "auto"}).status_code == 200
+    created, changed = served.get(f"{path}/changes")["changes"]
+    assert (created["body"]["policy"], created["body"]["settings"]["a"]) == ("clus-ucb", 2.0)
+    settings = served.get(path)["settings"]
+    assert settings
+    widths = {"red": 0.1, "blue": 0.2}
+    assert changed["body"]["settings"] == {"policy": "kindred", "settings": settings, "widths": widths}
+
+
+@pytest.mark.parametrize(("explore", "certain"), [(0, 4), (0.5, 0)])
+def test_an_export_says_that_it_cannot_support_estimates(
+    served: Served, tmp_path: Path, explore: float, certain: int
+) -> None:
+    name = create(served, policy="kl-ucb", explore=explore)["name"]
+    for one in decide(served, name, count=4):
+        served.post(f"/v1/decisions/{one['id']}/reward", {"value": 1})
+    with cb.Client(served.url, served.key) as client, warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always")
+        client.export(name, tmp_path / "without.csv")
+        assert not noticed
+        client.export(name, tmp_path / "with.csv", propensities=True)
+    expected = f"A deterministic policy made {certain} of {certain} decisions without exploration"
+    assert [str(one.message).partition(":")[0] for one in noticed] == ([expected] if certain else [])
 
 
 _FRAMEWORK = {"Content-Type": "application/json; charset=utf-8"}

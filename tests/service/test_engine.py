@@ -9,9 +9,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from psycopg import Error as DriverError
 from sqlalchemy import event as events, text
@@ -20,12 +22,14 @@ from sqlalchemy.exc import OperationalError
 from clusterbandits.errors import InvalidInputError
 from clusterbandits.policies import POLICIES
 from clusterbandits.service import database as database_module, log, recent, snapshots
+from clusterbandits.service.app import create_app
 from clusterbandits.service.database import Database, begin_sqlite_turn
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.keys import ANYBODY, KeyRing
 from clusterbandits.service.metrics import Metrics
 from clusterbandits.service.operations import Change, Create, Decide, Read, Reward, Write
 from clusterbandits.service.refusals import RefusedError, UnavailableError
+from clusterbandits.service.settings import ServiceSettings
 from clusterbandits.service.upkeep import check, rebuild
 from clusterbandits.service.views import explain
 from clusterbandits.service.writer import Writer
@@ -250,6 +254,69 @@ def test_statistics_that_were_tampered_with_are_rebuilt(database: Database, engi
     again = engine_on(database)
     assert described(again) == expected
     again.close()
+
+
+def test_a_check_beside_a_running_service_finds_no_gaps(
+    database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(engine)
+    last = log.last_position
+
+    def decide_meanwhile(connection: Any) -> int:
+        found = last(connection)
+        decide(engine)
+        return found
+
+    monkeypatch.setattr(log, "last_position", decide_meanwhile)
+    sentences, found = check(database)
+    assert found["ok"], sentences
+    assert (found["events"], engine.seq) == (1, 2)
+
+
+def answer_of(settings: ServiceSettings, path: str) -> httpx.Response:
+    """Return the answer of an application in this process to a GET request."""
+
+    async def ask() -> httpx.Response:
+        app = create_app(settings)
+        line = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
+        async with app.router.lifespan_context(app), line as client:
+            return await client.get(path)
+
+    # In the main thread, the application would take over the signals.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, ask()).result()
+
+
+def test_a_failure_in_the_program_is_not_explained_to_clients(
+    database: Database, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert database.version() is not None
+
+    def fail(*_: object) -> None:
+        raise KeyError("secret")
+
+    monkeypatch.setattr("clusterbandits.service.live.listing", fail)
+    answer = answer_of(ServiceSettings(address, insecure=True), "/v1/experiments")
+    assert (answer.status_code, answer.json()) == (
+        500,
+        {"detail": "Internal error; see the log of the service."},
+    )
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "secret" in caplog.text
+
+
+def test_strangers_are_not_told_why_the_service_is_not_ready(
+    database: Database, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert database.version() is not None
+
+    def fail(_: Engine) -> None:
+        raise UnavailableError("secret")
+
+    monkeypatch.setattr("clusterbandits.service.app._position", fail)
+    for insecure in (True, False):
+        answer = answer_of(ServiceSettings(address, insecure=insecure), "/ready")
+        assert (answer.status_code, "secret" in answer.text) == (503, insecure)
 
 
 def test_a_failed_commit_leaves_nothing_behind(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

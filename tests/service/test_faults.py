@@ -121,10 +121,14 @@ def check(served: Served, address: str, visitors: list[Visitor]) -> None:
     for decision in random.Random(1).sample(sorted(given), 20):
         found = served.get(f"/v1/decisions/{decision}")
         assert (found["value"], len(found["rewards"])) == (given[decision], 1)
-    # A worker may have been killed at any moment: every one of them must agree.
+    # Every worker must agree, also one that was started again just now.
     for _ in range(10):
         with httpx.Client(base_url=served.url, headers={"Authorization": f"Bearer {served.key}"}) as client:
-            assert client.get("/v1/experiments/load").json()["arms"] == state["arms"]
+            answer = client.get("/v1/experiments/load")
+            while answer.status_code == 503:
+                time.sleep(0.1)
+                answer = client.get("/v1/experiments/load")
+            assert answer.json()["arms"] == state["arms"]
     opened = Database(address)
     _, rebuilt = rebuild(opened, lambda _: None)
     opened.dispose()
@@ -171,6 +175,28 @@ def test_killed_workers_on_sqlite(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'test.db'}"
     with serving("--database", address, "--workers", "2", folder=tmp_path) as served:
         check(served, address, load(served, lambda: kill_workers(served, 6, random.Random(17))))
+
+
+def test_a_service_that_is_stopped_under_load_loses_nothing(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'test.db'}"
+    options = ("--database", address)
+    served = Served(*options, folder=tmp_path).wait()
+    found: list[Served] = []
+
+    def disturb() -> None:
+        time.sleep(1)
+        served.process.send_signal(signal.SIGTERM)
+        served.process.wait(30)
+        found.append(Served(*options, folder=tmp_path, port=served.port))
+
+    try:
+        visitors = load(served, disturb)
+        found[0].use_key(served.key)
+        check(found[0], address, visitors)
+        assert "exception" not in served.log.read_text()
+    finally:
+        for one in (served, *found):
+            one.kill()
 
 
 def test_a_service_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:

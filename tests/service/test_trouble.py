@@ -20,7 +20,6 @@ from tests.service.postgres import Cluster, cluster
 from tests.service.running import Served, serving
 
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
-PAIR = ("decisions", "reward")
 
 
 @contextlib.contextmanager
@@ -104,6 +103,41 @@ def test_a_full_disk(tmp_path: Path) -> None:
             served.stop()
         with serving("--data", str(disk), "--insecure", folder=tmp_path) as served:
             assert acknowledged(served) == state
+
+
+def fill(file: Path) -> None:
+    """Write a file until the disk is full."""
+    with contextlib.suppress(OSError), file.open("wb", buffering=0) as opened:
+        while True:
+            opened.write(b"x" * 4096)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_of_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    """Exports are refused; all else goes on, also with the shared metrics of several workers."""
+    with small_disk(tmp_path / "disk") as disk:
+        monkeypatch.setenv("TMPDIR", str(disk))
+        options = ("--data", str(tmp_path / "data"), "--insecure", "--workers", str(workers))
+        with serving(*options, folder=tmp_path) as served:
+            create(served)
+            export, processes = "/v1/experiments/load/export", {one.pid for one in served.workers()}
+            assert served.client.get(export).status_code == 200
+            fill(disk / "ballast")
+            for path in ("nowhere", "load/nowhere", "load/changes", "load/explain", "load/history"):
+                assert served.client.get(f"/v1/experiments/{path}").status_code in {200, 404}
+            for _ in range(10):
+                with httpx.Client(base_url=served.url) as client:
+                    assert client.get("/metrics").status_code == 200
+                assert pair(served)[0] == 200
+            assert {one.pid for one in served.workers()} == processes
+            refused = served.client.get(export)
+            assert (refused.status_code, "No space left" in refused.text) == (503, True)
+            (disk / "ballast").unlink()
+            assert served.client.get(export).status_code == 200
+            served.stop()
+        assert not list(disk.glob("clusterbandits-exports-*"))
 
 
 def test_a_database_file_that_becomes_read_only(tmp_path: Path) -> None:

@@ -241,8 +241,8 @@ def _existing(data: Path, database: str | None) -> Database:
 
     opened = Database(database_of(data) if database is None else database)
     if opened.is_sqlite and not Path(opened.url.database or "").is_file():
-        named = f"--database {database}" if database is not None else f"--data {data}"
-        raise ClusterBanditsError(f"There is no database at {named}. 'clusterbandits serve' creates one.")
+        where = f"at {database} (--database)" if database is not None else f"in the folder {data} (--data)"
+        raise ClusterBanditsError(f"There is no database {where}. 'clusterbandits serve' creates one.")
     return opened
 
 

@@ -81,7 +81,7 @@ def _listening_at(family: int, address: tuple[Any, ...]) -> Address:
 def serve(settings: ServiceSettings) -> None:
     """Serve until the process receives a stop signal."""
     os.environ[VARIABLE] = settings.to_text()
-    shared = tempfile.mkdtemp(prefix="clusterbandits-metrics-") if settings.workers > 1 else None
+    shared = _shared_folder() if settings.workers > 1 else None
     if shared is not None:
         os.environ[SHARED_FOLDER] = shared
     try:
@@ -104,6 +104,16 @@ def serve(settings: ServiceSettings) -> None:
     finally:
         if shared is not None:
             shutil.rmtree(shared, ignore_errors=True)
+
+
+def _shared_folder() -> str:
+    """Return a new folder for the metrics of all workers, in memory where possible.
+
+    Workers map its files: on a disk that gets full, a write to them would kill the worker.
+    """
+    memory = "/dev/shm"
+    place = memory if os.access(memory, os.W_OK | os.X_OK) else None
+    return tempfile.mkdtemp(prefix="clusterbandits-metrics-", dir=place)
 
 
 def _run(config: uvicorn.Config) -> None:
