@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, and what users are told when more must be compiled.
+"""Where compiled kernels are kept, and the message when more must be compiled.
 
 Numba notices an edit in the file of a compiled function, not in the files of the functions it
 calls. The cache folder is therefore named after a hash of every kernel source and what it imports: any edit

@@ -234,10 +234,10 @@ class Online(Lineup):
 
     def _tell_past(self, rows: Iterable[tuple[Label, int, float]]) -> None:
         """Record rows of arm, pulls and total, then learn from all of them at once."""
-        told = list(rows)
-        for arm, pulls, total in told:
+        past = list(rows)
+        for arm, pulls, total in past:
             self._tell(arm, total, pulls, learns=False)
-        for arm, _, _ in told:
+        for arm, _, _ in past:
             self._kernels.learn(self._live, self._numbers[arm])
 
     def _tell(self, arm: Label, reward: float, pulls: int, *, learns: bool = True) -> None:

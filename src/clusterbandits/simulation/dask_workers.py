@@ -262,11 +262,11 @@ async def _close(client: Client) -> None:
 
 
 async def _first_worker(client: Client, waiting: Callable[[], None] | None) -> None:
-    told = False
+    announced = False
     while not await client.nthreads():
-        if not told and waiting is not None:
+        if not announced and waiting is not None:
             waiting()
-        told = True
+        announced = True
         await asyncio.sleep(_LOOK)
 
 
