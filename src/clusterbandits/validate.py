@@ -141,9 +141,11 @@ def whole(parameter: str, owner: str, value: object, least: int, most: int = MOS
         number = int(value)
     else:
         given = as_float(value)
-        number = int(given) if math.isfinite(given) and given.is_integer() else least - 1
+        if not given.is_integer():
+            raise invalid(parameter, owner, f"a whole number of at least {least}", value)
+        number = int(given)
     if number < least:
-        raise invalid(parameter, owner, f"a whole number of at least {least}", value)
+        raise invalid(parameter, owner, f"a whole number of at least {least}", number)
     if number > most:
         raise invalid(parameter, owner, f"a whole number of at most {most:g}", value)
     return number

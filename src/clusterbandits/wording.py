@@ -101,8 +101,8 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
 
 
-def did_you_mean(given: object, names: Iterable[object]) -> str:
-    """Return a question that suggests the most similar name; "" if none is similar.
+def did_you_mean(given: object, names: Iterable[object], prefix: str = "") -> str:
+    """Return a question that suggests the most similar name, after a prefix; "" if none is similar.
 
     Examples
     --------
@@ -117,4 +117,4 @@ def did_you_mean(given: object, names: Iterable[object]) -> str:
     similar = similar or [name for name in known if len(said) > 2 and name.startswith(said)]
     if not similar or len(known[similar[0]]) > _LONGEST_NAME:
         return ""
-    return f"Did you mean '{escaped(known[similar[0]])}'?"
+    return f"Did you mean '{prefix}{escaped(known[similar[0]])}'?"

@@ -161,7 +161,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
             ["bound", "0.1; 0.3", "--family", "beta"],
             "Unknown family 'beta'. Available: bernoulli, gaussian, ",
         ),
-        (["bound", "0.1; 0.3", "--horizon", "0"], "must be a whole number of at least 1, but got 0.0."),
+        (["bound", "0.1; 0.3", "--horizon", "0"], "must be a whole number of at least 1, but got 0."),
         (
             ["bound", "missing.toml"],
             "'missing.toml' cannot be read: no such file or directory.",

@@ -113,7 +113,8 @@ def _usage(error: Any, params: Sequence[Any], arguments: Sequence[str]) -> str:
     unknown = next((each for each in arguments if _looks_like_option(each, options)), None)
     if unknown is not None and ("No such option" in said or "unexpected extra argument" in said):
         name = unknown.partition("=")[0]
-        return f"Unknown option '{_cut(name)}'. {did_you_mean(name, sorted(options))}".rstrip()
+        words = sorted(text[2:] for text in options if text.startswith("--"))
+        return f"Unknown option '{_cut(name)}'. {did_you_mean(name.lstrip('-'), words, '--')}".rstrip()
     if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", said):
         return f"Unexpected argument: {_cut(extra[1])}"
     return said.replace("No such command", "Unknown command").replace("No such option:", "Unknown option")

@@ -110,8 +110,10 @@ class _Ledger:
             rule = f"sums of rewards that are not 0 or 1 need bounds, as in {self._bounds()}"
             raise self._source.refuse(rule, "The table has sums without bounds")
         rule = f"there must be columns {wanted} (counts) or '{events[0]}' (one row per event)"
-        missing = [name for name in ("trials", arms[0]) if name not in has] if counted else [events[0]]
-        which = " and ".join(self._source.naming.column_option(name) for name in missing)
+        option = self._source.naming.column_option
+        which = " and ".join(option(name) for name in ("trials", arms[0]) if name not in has)
+        if not counted:
+            which = f"{which}, or with {option(events[0])}"
         named = " and ".join(f"'{self._source.title(name)}'" for name in sorted(counted))
         found = f"There {'is' if len(counted) == 1 else 'are'} only {named}" if counted else "There are none"
         raise self._source.refuse(rule, f"{found}: name columns with {which}")
