@@ -34,7 +34,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "dask": ("distributed",),
     "testing": ("hypothesis",),
 }
-_EXTRA_OF = {package: extra for extra in reversed(EXTRAS) for package in EXTRAS[extra]}
+_EXTRA_OF = {package: extra for extra in reversed(list(EXTRAS)) for package in EXTRAS[extra]}
 
 
 class MissingExtraError(ClusterBanditsError, ImportError):
