@@ -136,11 +136,17 @@ def test_propensities_match_how_often_arms_are_chosen() -> None:
 
 
 def test_replay_reads_a_served_log(database: Database, tmp_path: Path) -> None:
-    number = served_log(database, 1500, policy="thompson", explore=0.5)
+    number = served_log(database, 2500, policy="thompson", explore=0.5)
     file = tmp_path / "log.csv"
     write(database, Wanted(number, propensities=True), str(file))
-    result = cb.replay(file, ["auto", "kl-ucb"], widths=0.2, rounds=20)
-    assert result.to_dict()["policies"]
+    result = cb.replay(file, ["auto", "kl-ucb"], widths=0.2, rounds=10)
+    instance = cb.Instance([[MEANS[arm] for arm in group] for group in GROUPS.values()])
+    runs = cb.simulate(instance, "kl-ucb", horizon=10, runs=4_000, seed=1)
+    expected = max(MEANS.values()) - runs.mean("kl-ucb")[-1] / 10
+    estimate = result.value("kl-ucb")
+    # Three times the interval of 95 %: the log is another one at every run of this test.
+    assert abs(estimate.value - expected) < 3 * (estimate.high - estimate.low) / 2
+    assert estimate.high - estimate.low < 0.3
     command = [
         sys.executable,
         "-m",
@@ -150,7 +156,7 @@ def test_replay_reads_a_served_log(database: Database, tmp_path: Path) -> None:
         "--widths",
         "0.2",
         "--rounds",
-        "20",
+        "10",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from clusterbandits.service.database import Database
 from clusterbandits.service.guard import Rates
 from clusterbandits.service.keys import KeyRing, add_key, list_keys, revoke_key
 from clusterbandits.service.refusals import RefusedError
+from tests.service.conftest import BOTH
 from tests.service.running import Served, serving
 
 GROUPS = {"red": ["a", "b"]}
@@ -27,10 +28,13 @@ def keys(database: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
-    folder = tmp_path_factory.mktemp("secured")
-    address = f"sqlite:///{folder / 'test.db'}"
+@pytest.fixture(scope="module", params=BOTH)
+def secured(
+    request: pytest.FixtureRequest,
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Served, str]]:
+    folder, address = tmp_path_factory.mktemp("secured"), new_database(request.param)
     with serving("--database", address, folder=folder) as served:
         for name in ("ads", "other"):
             served.post("/v1/experiments", {"name": name, "groups": GROUPS}, 201)
