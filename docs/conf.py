@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from pathlib import Path
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).with_name("_ext")))
+
+# Examples run without the IPython settings of the user, in kernels that only report errors.
+PROFILE = Path(__file__).with_name("_build") / "ipython" / "profile_default"
+PROFILE.mkdir(parents=True, exist_ok=True)
+(PROFILE / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 'ERROR'\n")
+os.environ["IPYTHONDIR"] = str(PROFILE.parent)
 
 project = "clusterbandits"
 author = "clusterbandits contributors"
@@ -41,7 +48,7 @@ suppress_warnings = ["config.cache"]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
-nb_execution_cache_path = "_build/.jupyter_cache"
+nb_execution_cache_path = str(Path(__file__).with_name("_build") / ".jupyter_cache")
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True

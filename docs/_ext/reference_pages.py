@@ -53,7 +53,7 @@ def _commands() -> Iterator[tuple[str, str]]:
 
 
 def _http_api() -> str:
-    described = create_app(ServiceSettings("sqlite://")).openapi()
+    described = create_app(ServiceSettings("sqlite:///unused.db")).openapi()
     objects = described["components"]["schemas"]
     by_tag: dict[str, list[str]] = {}
     for path, methods in described["paths"].items():

@@ -25,8 +25,10 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 def test_it_prints_what_python_returns(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "history.csv"
     file.write_text(GOOD)
-    code, out, err = call(capsys, "advise", str(file), *SMALL, "--confidence", "0.9", "--seed", "3")
+    # In Python first: on a new machine, the first of the two says that it compiles.
     advice = cb.advise(file, horizon=1e3, worlds=4, confidence=0.9, seed=3)
+    capsys.readouterr()
+    code, out, err = call(capsys, "advise", str(file), *SMALL, "--confidence", "0.9", "--seed", "3")
     assert (code, err) == (0, "")
     assert out == f"{advice.text(str(file))}\n"
     assert max(len(line) for line in out.splitlines() if str(file) not in line) <= 80

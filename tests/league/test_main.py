@@ -70,7 +70,7 @@ def test_a_league_without_any_cell_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--runs", "0"], "league: --runs must be a whole number of at least 1, but got 0.0"),
+        (["--runs", "0"], "league: --runs must be a whole number of at least 1, but got 0"),
         (["--horizon", "1.5"], "league: --horizon must be a whole number of at least 1,"),
         (["--policies", "best"], "league: --policies must be one of "),
         (["--problems", "figure 1"], "league: --problems must be one of figure 2, "),

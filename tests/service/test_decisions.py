@@ -97,7 +97,9 @@ def test_settings_change_without_losing_what_was_learned(served: Served) -> None
     assert served.client.patch(f"/v1/experiments/{name}", json={"name": "x"}).status_code == 422
     changed = served.get(f"/v1/experiments/{name}/changes")["changes"][-1]
     assert changed["who"] == "first"
-    assert changed["body"]["settings"]["policy"] == "clus-ucb:a=1"
+    assert changed["body"]["settings"] == {key: after[key] for key in ("policy", "settings", "window")} | {
+        "widths": {"red": 0.3, "blue": None}
+    }
 
 
 def test_creating_twice_is_a_success_unless_settings_differ(served: Served) -> None:
