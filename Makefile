@@ -8,6 +8,7 @@
 # make package wheel and sdist, installed in clean environments and tried
 # make gallery real tables as worked studies: docs/gallery
 PYTHON ?= python3
+TEST_PROCESSES ?= auto
 BIN := .venv/bin
 READY := .venv/.ready
 # Both names: pip reads the first for the package and, before 25.3, for its build; later pips read the second for the build.
@@ -35,7 +36,7 @@ audit: paper
 	cp report/audit.md docs/reference/audit.md
 
 test: setup
-	$(BIN)/pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff check

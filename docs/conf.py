@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).with_name("_ext")))
 
-# Examples run without the IPython settings of the user, in kernels that only report errors.
-PROFILE = Path(__file__).with_name("_build") / "ipython" / "profile_default"
-PROFILE.mkdir(parents=True, exist_ok=True)
-(PROFILE / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 'ERROR'\n")
-os.environ["IPYTHONDIR"] = str(PROFILE.parent)
+# Examples run without the settings of the user. Kernels only report errors; shells stop at the first failed
+# command, and a refused request is one.
+SETTINGS = Path(__file__).with_name("_build") / "settings"
+(SETTINGS / "profile_default").mkdir(parents=True, exist_ok=True)
+for file, text in {
+    "profile_default/ipython_kernel_config.py": "get_config().IPKernelApp.log_level = 'ERROR'",
+    "bash": "set -e -o pipefail",
+    ".curlrc": "fail-with-body",
+}.items():
+    (SETTINGS / file).write_text(f"{text}\n")
+os.environ |= {"IPYTHONDIR": str(SETTINGS), "BASH_ENV": str(SETTINGS / "bash"), "CURL_HOME": str(SETTINGS)}
 
 project = "clusterbandits"
 author = "clusterbandits contributors"

@@ -21,6 +21,8 @@ from clusterbandits.service.keys import ANYBODY, KeyRing
 from clusterbandits.service.operations import Change, Create, Decide, Reward, Rewards
 from clusterbandits.service.upkeep import export_file
 
+#: For tests of what is computed from a log, wherever it is stored.
+ON_SQLITE = pytest.mark.parametrize("address", ["sqlite"], indirect=True)
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
 MEANS = dict(zip("abcdef", (0.2, 0.25, 0.3, 0.5, 0.55, 0.6), strict=True))
 PLAN: dict[str, Any] = {
@@ -107,6 +109,7 @@ def test_propensities_are_those_of_the_state_before(
         assert np.allclose(errors, (1 - explore) * np.sqrt(own * (1 - own) / 1001), atol=1e-9)
 
 
+@ON_SQLITE
 def test_few_draws_do_not_bias_propensities(database: Database, tmp_path: Path) -> None:
     """1/p of the chosen arm has the number of arms for its mean, also where only exploration finds an arm."""
     number = served_log(database, 4_000, policy="thompson", explore=0.2)
@@ -135,6 +138,7 @@ def test_propensities_match_how_often_arms_are_chosen() -> None:
         assert abs(counts[label] / 20_000 - chance) < 4 * np.sqrt(2 * chance * (1 - chance) / 20_000) + 1e-9
 
 
+@ON_SQLITE
 def test_replay_reads_a_served_log(database: Database, tmp_path: Path) -> None:
     number = served_log(database, 2500, policy="thompson", explore=0.5)
     file = tmp_path / "log.csv"
