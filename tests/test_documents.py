@@ -218,6 +218,7 @@ def test_the_measured_promises_are_kept() -> None:
         **{f"PostgreSQL, {count}: p99 at half load": 25 for count in ("1 worker", "2 workers")},
         "memory after 1,000,000 decisions of that after 200,000": 115,
         "start on a log of 2,000,000 events after a kill": 20,
+        "start on 1,000,000 events of 100 experiments after a kill": 20,
         "paper, empty compile cache": 120,
         "paper, warm compile cache": 45,
         "paper, peak memory": 600,

@@ -27,8 +27,9 @@ from clusterbandits.service.database import Database, begin_sqlite_turn
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.keys import ANYBODY, KeyRing
 from clusterbandits.service.metrics import Metrics
-from clusterbandits.service.operations import Change, Create, Decide, Read, Reward, Write
+from clusterbandits.service.operations import Change, Create, Decide, Read, Write
 from clusterbandits.service.refusals import RefusedError, UnavailableError
+from clusterbandits.service.rewards import Reward
 from clusterbandits.service.settings import ServiceSettings
 from clusterbandits.service.upkeep import check, rebuild
 from clusterbandits.service.views import explain

@@ -18,7 +18,8 @@ from clusterbandits.service.database import Database
 from clusterbandits.service.engine import Engine
 from clusterbandits.service.export import Wanted, write
 from clusterbandits.service.keys import ANYBODY, KeyRing
-from clusterbandits.service.operations import Change, Create, Decide, Reward, Rewards
+from clusterbandits.service.operations import Change, Create, Decide
+from clusterbandits.service.rewards import Reward, Rewards
 from clusterbandits.service.upkeep import export_file
 
 #: For tests of what is computed from a log, wherever it is stored.

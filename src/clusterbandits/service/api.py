@@ -38,14 +38,13 @@ from clusterbandits.service.operations import (
     Create,
     Decide,
     Read,
-    Reward,
-    Rewards,
     experiment_called,
     warm_up,
 )
 from clusterbandits.service.plan import read_plan
 from clusterbandits.service.recent import Record
 from clusterbandits.service.refusals import RefusedError
+from clusterbandits.service.rewards import Reward, Rewards
 from clusterbandits.service.schema import Kind, events
 from clusterbandits.service.views import as_json, explain, history
 
