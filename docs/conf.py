@@ -21,13 +21,15 @@ sys.path.insert(0, str(Path(__file__).with_name("_ext")))
 # Examples run without the settings of the user. Kernels only report errors; shells stop at the first failed
 # command, and a refused request is one.
 SETTINGS = Path(__file__).with_name("_build") / "settings"
-(SETTINGS / "profile_default").mkdir(parents=True, exist_ok=True)
+STARTUP = Path(__file__).with_name("_ext") / "kernel_startup.py"
 for file, text in {
-    "profile_default/ipython_kernel_config.py": "get_config().IPKernelApp.log_level = 'ERROR'",
-    "bash": "set -e -o pipefail",
-    ".curlrc": "fail-with-body",
+    "profile_default/ipython_kernel_config.py": "get_config().IPKernelApp.log_level = 'ERROR'\n",
+    "profile_default/startup/shell.py": STARTUP.read_text(),
+    "bash": "set -e -o pipefail\n",
+    ".curlrc": "fail-with-body\n",
 }.items():
-    (SETTINGS / file).write_text(f"{text}\n")
+    (SETTINGS / file).parent.mkdir(parents=True, exist_ok=True)
+    (SETTINGS / file).write_text(text)
 os.environ |= {"IPYTHONDIR": str(SETTINGS), "BASH_ENV": str(SETTINGS / "bash"), "CURL_HOME": str(SETTINGS)}
 
 project = "clusterbandits"

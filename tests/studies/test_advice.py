@@ -187,7 +187,7 @@ def test_the_default_is_taken_unless_another_is_clearly_better() -> None:
     assert "imed has a lower score, 50.8 instead of 53.4, which is at most a tenth less" in reason
     name, reason = chosen([20.0, 160, 30, 90], imed=low)
     assert name == "kindred"
-    assert "but its mean regret is not significantly less" in reason
+    assert "but its mean regret is not significantly lower" in reason
     # A tail counts: the mean is the same, the 95th percentile is not.
     assert chosen([95.0, 96, 95, 96], imed=[0.0, 0, 0, 196], clus_ucb=low)[0] == "clus-ucb"
     assert candidate("x", [0.0, 0, 0, 100]).score > candidate("x", [25.0] * 4).score

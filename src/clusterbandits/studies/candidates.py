@@ -228,7 +228,8 @@ def choose(candidates: Sequence[Candidate], unit: str = "") -> tuple[str, str]:
     reason = f"Its expected regret after the history is {taken.paid}{unit}, with a 95th percentile of "
     reason += f"{_short(taken.tail)}; that of {plain.policy}, which ignores groups, is {plain.paid}{unit}."
     if taken is not best:
-        why = "which is at most a tenth less" if close else "but its mean regret is not significantly less"
+        lower = "significantly lower" if best.warm.mean() < champion.warm.mean() else "lower"
+        why = "which is at most a tenth less" if close else f"but its mean regret is not {lower}"
         reason += f" {_lower_score(best, taken)}{unit}, {why}. So the default is kept."
     lowest = min(candidates, key=lambda one: one.score)
     if lowest.score < best.score:
