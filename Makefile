@@ -21,7 +21,7 @@ setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "clusterbandits needs Python 3.11 or newer; choose one with make PYTHON=...")'
-	@echo "Setting up .venv (about a minute, once)"
+	@echo "Setting up .venv (one to two minutes, once)"
 	@$(PYTHON) -m venv --clear --without-pip .venv
 	@$(INSTALL) --editable '.[dev]'
 	@touch $@

@@ -91,8 +91,8 @@ def _object(name: str, schema: dict[str, Any]) -> str:
 
 
 def _row(cells: tuple[str, ...]) -> tuple[Markdown, ...]:
-    first, *others = cells
-    return (Markdown(f"`{first}`"), *(Markdown(cell.replace("|", "\\|")) for cell in others))
+    first, *others = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
+    return (Markdown(f"`{first}`"), *map(Markdown, others))
 
 
 def _collapsed(title: str, parts: list[str]) -> str:

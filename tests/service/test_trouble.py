@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 
-from tests.service.postgres import Cluster, cluster
+from tests.service.postgres import Cluster, cluster, free_port
 from tests.service.running import Served, serving
 
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
@@ -153,6 +153,11 @@ def test_a_database_file_that_becomes_read_only(tmp_path: Path) -> None:
         if not protect("+"):
             pytest.skip("files cannot be made immutable here")
         try:
+            command = [sys.executable, "-m", "clusterbandits", "serve", "--data", str(data), "--port"]
+            second = subprocess.run(
+                [*command, str(free_port())], capture_output=True, text=True, timeout=120, check=False
+            )
+            assert (second.returncode, "database" in second.stderr) == (2, True)
             fails_until_mended(served, lambda: protect("-"), "database")
         finally:
             protect("-")

@@ -59,10 +59,12 @@ def serve(
     from clusterbandits.service.keys import add_key, list_keys
     from clusterbandits.service.server import serve as run
     from clusterbandits.service.settings import ServiceSettings
+    from clusterbandits.service.snapshots import prove_writable
 
     settings = ServiceSettings(_url(data, database), host, port, workers, insecure, rate)
     _check_port(host, port)
     opened = _opened(data, database)
+    prove_writable(opened)
     with opened.connected() as connection:
         first = None if insecure or list_keys(connection) else add_key(connection, "first", ["admin"])
     opened.dispose()

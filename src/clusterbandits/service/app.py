@@ -49,7 +49,7 @@ _SWITCH_SECONDS = 0.001
 _REASONS = {
     "missing": "it is missing",
     "extra_forbidden": "there is no such field",
-    "string_pattern_mismatch": "it has characters that are not allowed there",
+    "string_pattern_mismatch": "it is too long, or has characters that are not allowed there",
     "json_invalid": "it is not JSON",
     "model_attributes_type": "it must be a JSON object, sent with 'Content-Type: application/json'",
 }

@@ -68,7 +68,8 @@ def _visit(address: str, rate: float, over: threading.Event) -> None:
     groups = {name: list(group) for name, group in true.items()}
     widths = {name: max(group.values()) - min(group.values()) for name, group in true.items()}
     chance, due = random.Random(1), list[tuple[float, str, float]]()
-    with Client(address) as client:
+    # Without retries, so that nobody waits for this thread when the service stops.
+    with Client(address, timeout=240, retries=0) as client:
         while not over.wait(0.2):
             with contextlib.suppress(ClusterBanditsError):
                 client.create_experiment(_NAME, groups, widths=widths, window=_WINDOW)

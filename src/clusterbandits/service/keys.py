@@ -112,11 +112,12 @@ def list_keys(connection: Connection) -> list[StoredKey]:
 
 
 def revoke_key(connection: Connection, identity: str) -> None:
-    """Revoke a key; workers refuse it within seconds."""
+    """Revoke a key; workers refuse it within seconds. Revoking it again changes nothing."""
+    found = list_keys(connection)
     where = (keys.c.id == identity, keys.c.revoked_at.is_(None))
-    changed = connection.execute(keys.update().where(*where).values(revoked_at=time.time()))
-    if changed.rowcount != 1:
-        valid = [key.id for key in list_keys(connection) if key.revoked_at is None]
+    connection.execute(keys.update().where(*where).values(revoked_at=time.time()))
+    if identity not in {key.id for key in found}:
+        valid = [key.id for key in found if key.revoked_at is None]
         raise unknown("key", identity, valid, "among the valid keys", parameter="id", owner="keys")
 
 

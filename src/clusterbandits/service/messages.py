@@ -340,9 +340,9 @@ class ExplainedArm(_Answer):
     mean: float | None
     """Mean reward."""
     low: float | None
-    """Lower confidence bound of the mean."""
+    """Lower limit of the interval that the policy itself uses."""
     high: float | None
-    """Upper confidence bound of the mean."""
+    """Upper limit of the interval that the policy itself uses."""
     score: float | None
     """Score that the policy compares; null if it chooses at random."""
 

@@ -180,7 +180,7 @@ export function armsChart(colours) {
     order(groups, rule, best);
     if (!few && !opened.size && state.decisions) opened.set(mostChosen(state.groups).group, true);
     const span = armSpan(state.arms) ?? [0, 1];
-    axis = steadyAxis(axis, ...span, 5);
+    axis = steadyAxis(axis, ...span, 6);
     const texts = tickLabels(axis.ticks, axis.step);
     labels.replaceChildren(
       ...texts.map((text, i) => {

@@ -165,7 +165,7 @@ export function historyPanel(colours) {
   ];
   const table = dataTable("Rewards and estimated regret over time");
   const charts = h("div", { class: "plots" }, ...parts.map((part) => part.node));
-  const empty = h("p", { class: "soft" }, "The charts appear after the first few decisions.");
+  const empty = h("p", { class: "soft" }, "The charts appear after decisions at two different times.");
   const node = h("section", { class: "panel", id: "history", "aria-labelledby": "history-title" }, h("h2", { id: "history-title" }, "Over time"), empty, charts, table.node);
   const update = (history) => {
     const enough = history !== null && history.at.length > 1 && history.at.at(-1) > history.at[0];
