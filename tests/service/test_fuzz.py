@@ -367,6 +367,9 @@ def test_exports_survive_that_their_folder_is_removed(
         for _ in range(2):
             assert served.client.get("/v1/experiments/ads/export").status_code == 200
             (folder,) = tmp_path.glob("clusterbandits-exports-*")
+            # The file is removed after it was sent.
+            while any(folder.iterdir()):
+                time.sleep(0.01)
             shutil.rmtree(folder)
 
 

@@ -304,7 +304,7 @@ async def export_experiment(
         headers={} if warning is None else {"Clusterbandits-Warning": warning},
         media_type=kind,
         filename=f"{name}.{format}",
-        background=BackgroundTask(path.unlink),
+        background=BackgroundTask(path.unlink, missing_ok=True),
     )
 
 
