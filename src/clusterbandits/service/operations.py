@@ -110,6 +110,11 @@ def experiment_called(engine: Engine, name: str) -> Experiment:
     return found
 
 
+def new_salt() -> str:
+    """Return a random salt, from which all chance in the decisions of an experiment follows."""
+    return secrets.token_hex(8)
+
+
 @dataclass
 class Create(Write):
     """Create an experiment; repeating the same request changes nothing."""
@@ -127,7 +132,7 @@ class Create(Write):
             return False, describe(known)
         if len(batch.engine.experiments) >= MOST_EXPERIMENTS:
             raise RefusedError(409, f"There are already {MOST_EXPERIMENTS} experiments, the most allowed.")
-        body = created_body(plan, secrets.token_hex(8))
+        body = created_body(plan, new_salt())
         made = batch.create(key=plan.name, who=self.caller.name, body=body)
         return True, describe(made)
 
