@@ -8,14 +8,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import psutil
 
 from tests.service.postgres import free_port
+
+Found = TypeVar("Found")
+
+
+def eventually(look: Callable[[], Found], seconds: float = 30) -> Found:
+    """Look again and again until something is found, for what a service does in a moment of its own."""
+    end = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < end, f"not within {seconds} seconds"
+        time.sleep(0.05)
+    return found
 
 
 class Served:
@@ -50,6 +61,11 @@ class Served:
     def use_key(self, key: str) -> None:
         self.key = key
         self.client.headers["Authorization"] = f"Bearer {key}"
+
+    def wait_for_key(self, key: str, status: int = 200) -> None:
+        """Wait until it has read that a key was added or, with status 401, revoked."""
+        headers = {"Authorization": f"Bearer {key}"}
+        eventually(lambda: httpx.get(f"{self.url}/v1/me", headers=headers).status_code == status)
 
     def wait(self, seconds: float = 120) -> Served:
         """Wait until decisions can be made."""

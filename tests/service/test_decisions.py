@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import clusterbandits as cb
-from tests.service.running import Served
+from tests.service.running import Served, eventually
 
 _numbers = itertools.count()
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
@@ -284,11 +283,7 @@ def test_metrics_count_what_the_service_has_learned(served: Served) -> None:
             key: float(values.get(f'clusterbandits_{key}{{experiment="{name}"}}', -1)) for key in expected
         }
 
-    for _ in range(100):
-        if counted() == expected:
-            break
-        time.sleep(0.1)
-    assert counted() == expected
+    eventually(lambda: counted() == expected)
 
 
 def test_changes_are_recorded_with_the_settings_that_follow_from_them(served: Served) -> None:

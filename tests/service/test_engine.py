@@ -67,6 +67,26 @@ def engine(database: Database) -> Iterator[Engine]:
     made.close()
 
 
+class Clock:
+    """The clock of this process and of the database, ahead of the true time by some seconds."""
+
+    ahead = 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made, begin, real = Clock(), log.begin_turn, time.time
+
+    def begin_later(connection: Any, after: int) -> tuple[float, list[log.Event]]:
+        now, missed = begin(connection, after)
+        # With SQLite, it is the time of this process already.
+        return now + (made.ahead if connection.dialect.name == "postgresql" else 0.0), missed
+
+    monkeypatch.setattr(log, "begin_turn", begin_later)
+    monkeypatch.setattr(time, "time", lambda: real() + made.ahead)
+    return made
+
+
 def perform(engine: Engine, operation: Any) -> Any:
     (outcome,) = engine.perform([operation])
     if isinstance(outcome, Exception):
@@ -427,12 +447,14 @@ def test_old_decisions_and_keys_are_found_in_the_log(engine: Engine, monkeypatch
     assert decide(engine, idempotency="first") == first
 
 
-def test_many_windows_that_close_at_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_windows_that_close_at_once(
+    engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("clusterbandits.service.engine._SWEPT_AT_ONCE", 50)
-    create(engine, window=0.2, default_reward=0.0)
+    create(engine, window=60, default_reward=0.0)
     found = decide(engine, count=180) + decide(engine, count=30)
     reward(engine, found[7]["id"], 1.0)
-    time.sleep(0.4)
+    clock.ahead = 61
     for _ in range(10):
         engine.tick()
     one = engine.experiments["ads"]
@@ -440,11 +462,11 @@ def test_many_windows_that_close_at_once(engine: Engine, monkeypatch: pytest.Mon
     assert sum(one.policy.totals.values()) == 1.0
 
 
-def test_windows_close_while_no_worker_runs(database: Database, engine: Engine) -> None:
-    create(engine, window=0.2)
+def test_windows_close_while_no_worker_runs(database: Database, engine: Engine, clock: Clock) -> None:
+    create(engine, window=60)
     decide(engine, count=5)
     engine.close()
-    time.sleep(0.3)
+    clock.ahead = 61
     again = engine_on(database)
     again.tick()
     assert again.experiments["ads"].cancelled == 5
@@ -464,13 +486,13 @@ def test_changes_do_not_repeat_random_numbers(engine: Engine) -> None:
 
 
 def test_an_idle_worker_does_not_read_closed_windows_again(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create(engine, window=0.05, default_reward=0)
+    create(engine, window=60, default_reward=0)
     found = decide(engine, count=20)
     for one in found:
         reward(engine, one["id"], 1)
-    time.sleep(0.1)
+    clock.ahead = 61
     read: list[float] = []
     due = log.due
 
@@ -484,7 +506,7 @@ def test_an_idle_worker_does_not_read_closed_windows_again(
     last = max(one["expires_at"] for one in found)
     assert read[0] < last < read[1]
     (late,) = decide(engine)
-    time.sleep(0.1)
+    clock.ahead = 122
     engine.tick()
     assert described(engine)["counts"][1] == 1, late
 
@@ -547,25 +569,18 @@ def test_made_up_ids_do_not_change_what_is_known(engine: Engine) -> None:
     assert sum(engine.experiments["ads"].policy.totals.values()) == 6.0
 
 
-def test_a_clock_that_is_put_back(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    ahead = [3600.0]
-    begin = log.begin_turn
-
-    def later(*arguments: Any) -> Any:
-        now, missed = begin(*arguments)
-        return now + ahead[0], missed
-
-    monkeypatch.setattr("clusterbandits.service.log.begin_turn", later)
+def test_a_clock_that_is_put_back(database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock.ahead = 3600
     monkeypatch.setattr("clusterbandits.service.engine._SWEEP_SECONDS", 0.0)
     first = engine_on(database)
     create(first, window=1.0, combine="last", family="gaussian")
-    ahead[0] = 0.0
+    clock.ahead = 0
     (one,) = decide(first)
-    ahead[0] = 7200.0
+    clock.ahead = 7200
     perform(first, Change("ads", "resumed", {}, ANYBODY))
     assert first.experiments["ads"].cancelled == 1
     first.close()
-    ahead[0] = 0.0
+    clock.ahead = 0
     second = engine_on(database)
     for value in (1.0, 6.0):
         with pytest.raises(RefusedError, match="closed"):
@@ -573,7 +588,7 @@ def test_a_clock_that_is_put_back(database: Database, monkeypatch: pytest.Monkey
     assert second.experiments["ads"].late == 2
     assert sum(second.experiments["ads"].policy.pulls.values()) == 0
     found = decide(second, count=3)
-    ahead[0] = 10_800.0
+    clock.ahead = 10_800
     perform(second, Change("ads", "resumed", {}, ANYBODY))
     assert second.experiments["ads"].cancelled == 4
     assert len(found) == 3
@@ -588,16 +603,16 @@ def test_values_of_one_decision_do_not_lose_digits(engine: Engine) -> None:
 
 
 def test_a_worker_that_only_follows_does_not_grow(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recent, "_MOST", 50)
     busy, idle = engine_on(database), engine_on(database)
-    create(busy, window=0.05)
+    create(busy, window=60)
     for _ in range(20):
         decide(busy, count=20)
         idle.tick()
     assert len(idle.recent._records) <= 70
-    time.sleep(0.2)
+    clock.ahead = 61
     for _ in range(5):
         busy.tick()
         idle.tick()

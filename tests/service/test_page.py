@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.browser import needs_browser, opened_browser
@@ -106,15 +104,6 @@ def decide(served: Served, name: str, count: int, rewards: dict[str, float] | No
     values = rewards or {}
     given = [{"id": one["id"], "value": values.get(one["arm"], 1)} for one in made]
     served.post("/v1/rewards", {"rewards": given})
-
-
-def wait_for_key(served: Served, key: str) -> None:
-    """Wait until a running service knows a new key, which takes it up to two seconds."""
-    for _ in range(100):
-        if httpx.get(f"{served.url}/v1/me", headers={"Authorization": f"Bearer {key}"}).status_code == 200:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the key stays unknown")
 
 
 def width_of(page: Any) -> int:
@@ -218,6 +207,29 @@ def test_the_list_follows_new_experiments(browser: Any, served: Served) -> None:
     page.get_by_role("link", name="newcomer").wait_for(state="detached")
     page.get_by_label("Show archived experiments").check()
     waits_for(page, "table.experiments tr", "newcomer")
+    visit.check()
+
+
+def test_a_long_list_can_be_searched(browser: Any, served: Served) -> None:
+    visit = Visit(browser, served.url, served.key)
+    page = visit.go()
+    names = [f"season-{number}" for number in range(1, 13)]
+    for name in names:
+        create(served, name, TWO_GROUPS)
+    page.get_by_label("Find an experiment").fill("Season-1")
+    page.get_by_text("4 experiments found").wait_for()
+    rows = page.locator("table.experiments tbody tr")
+    assert rows.locator("a").all_text_contents() == ["season-1", "season-10", "season-11", "season-12"]
+    # What is searched stays while the list is updated, also when it has become short.
+    for name in names[1:]:
+        served.post(f"/v1/experiments/{name}/archive")
+    page.get_by_text("1 experiment found").wait_for()
+    page.get_by_label("Find an experiment").fill("no such name")
+    page.get_by_text("0 experiments found").wait_for()
+    assert not page.locator("#empty").is_visible()
+    page.get_by_label("Find an experiment").fill("")
+    waits_for(page, "table.experiments tr", names[0])
+    served.post(f"/v1/experiments/{names[0]}/archive")
     visit.check()
 
 
@@ -402,7 +414,7 @@ def test_roles_and_lost_connections(browser: Any, served: Served, tmp_path: Path
         command = [sys.executable, "-m", "clusterbandits", "keys", "add", "reader", "--role", "read", *data]
         added = subprocess.run(command, capture_output=True, text=True, check=True)
         key = next(line.strip() for line in added.stdout.splitlines() if line.startswith("cb_"))
-        wait_for_key(own, key)
+        own.wait_for_key(key)
         visit = Visit(browser, own.url, key)
         page = visit.go("ads")
         waits_for(page, "#who", "reader")

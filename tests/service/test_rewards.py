@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.running import Served
+from tests.service.running import Served, eventually
 
 _numbers = itertools.count()
 
@@ -106,7 +106,7 @@ def test_what_is_not_json_changes_nothing(served: Served, text: bytes) -> None:
 
 
 def test_a_late_reward_is_recorded_and_not_learned(served: Served) -> None:
-    name = created(served, window=2)
+    name = created(served, window=4)
     early, late = decided(served, name), decided(served, name)
     rewarded(served, early["id"], 1)
     time.sleep(max(0.0, late["expires_at"] - time.time()) + 0.3)
@@ -123,7 +123,7 @@ def test_a_late_reward_is_recorded_and_not_learned(served: Served) -> None:
 
 
 def test_the_default_reward_is_learned_when_none_came(served: Served) -> None:
-    name = created(served, window=2, default_reward=0)
+    name = created(served, window=4, default_reward=0)
     found = served.post(f"/v1/experiments/{name}/decisions", {"count": 5})["decisions"]
     rewarded(served, found[0]["id"], 1)
     state = wait_for(served, name, lambda state: state["open"] == 0)
@@ -132,12 +132,11 @@ def test_the_default_reward_is_learned_when_none_came(served: Served) -> None:
 
 
 def wait_for(served: Served, name: str, there: Any) -> Any:
-    for _ in range(100):
+    def look() -> Any:
         state = served.get(f"/v1/experiments/{name}")
-        if there(state):
-            return state
-        time.sleep(0.1)
-    raise AssertionError(state)
+        return state if there(state) else None
+
+    return eventually(look)
 
 
 def test_the_last_reward_replaces_the_earlier_ones(served: Served) -> None:

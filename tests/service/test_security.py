@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -70,7 +69,7 @@ def test_a_key_does_what_its_roles_allow(secured: tuple[Served, str]) -> None:
         made = keys(address, "add", role, "--role", role)
         assert made.returncode == 0, made.stderr
         found[role] = made.stdout.strip()
-    time.sleep(2)
+    served.wait_for_key(found["admin"])
     one = served.post("/v1/experiments/ads/decisions")["decisions"][0]["id"]
     calls = {
         "decide": ("POST", "/v1/experiments/ads/decisions", {}),
@@ -89,7 +88,7 @@ def test_a_key_does_what_its_roles_allow(secured: tuple[Served, str]) -> None:
 def test_a_key_may_be_for_some_experiments_alone(secured: tuple[Served, str]) -> None:
     served, address = secured
     key = keys(address, "add", "scoped", "--role", "admin", "--experiment", "ads").stdout.strip()
-    time.sleep(2)
+    served.wait_for_key(key)
     other = served.post("/v1/experiments/other/decisions")["decisions"][0]["id"]
     assert send(served, key, "POST", "/v1/experiments/ads/decisions", {}).status_code == 200
     for method, path, body in (
@@ -110,10 +109,10 @@ def test_a_key_may_be_for_some_experiments_alone(secured: tuple[Served, str]) ->
 def test_a_revoked_key_is_refused(secured: tuple[Served, str]) -> None:
     served, address = secured
     key = keys(address, "add", "gone", "--role", "read").stdout.strip()
-    time.sleep(2)
+    served.wait_for_key(key)
     assert send(served, key, "GET", "/v1/experiments").status_code == 200
     assert keys(address, "revoke", key.split("_")[1]).returncode == 0
-    time.sleep(2)
+    served.wait_for_key(key, 401)
     assert send(served, key, "GET", "/v1/experiments").status_code == 401
     assert keys(address, "revoke", key.split("_")[1]).returncode == 0
     assert keys(address, "revoke", "nonsense").returncode == 2
@@ -146,6 +145,15 @@ def test_every_answer_has_security_headers(secured: tuple[Served, str]) -> None:
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe-inline" not in headers["content-security-policy"] or path == "/docs"
         assert "server" not in headers
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/health", "/ready", "/openapi.json", "/page/main.js"])
+def test_monitors_may_ask_for_headers_alone(secured: tuple[Served, str], path: str) -> None:
+    with httpx.Client(base_url=secured[0].url) as client:
+        whole, headers = client.get(path), client.head(path)
+    assert (headers.status_code, headers.content) == (200, b"")
+    assert headers.headers["content-length"] == str(len(whole.content))
+    assert headers.headers["content-security-policy"] == whole.headers["content-security-policy"]
 
 
 def test_the_answer_to_what_is_not_http_has_security_headers(secured: tuple[Served, str]) -> None:

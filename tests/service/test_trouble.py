@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from tests.service.postgres import Cluster, cluster, free_port
-from tests.service.running import Served, serving
+from tests.service.running import Served, eventually, serving
 
 GROUPS = {"red": ["a", "b", "c"], "blue": ["d", "e", "f"]}
 
@@ -61,11 +61,7 @@ def acknowledged(served: Served) -> dict[str, Any]:
 
 def wait_until_ready(served: Served) -> None:
     """Wait for a service that nobody uses: it must notice by itself that the database is mended."""
-    for _ in range(100):
-        if served.client.get("/ready").status_code == 200:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the service is not ready again")
+    eventually(lambda: served.client.get("/ready").status_code == 200)
 
 
 def fails_until_mended(served: Served, mend: Callable[[], object], word: str) -> None:

@@ -63,6 +63,9 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD" and scope["path"] in _OPEN:
+            # Monitors and load balancers ask so. The server leaves out the body of the answer.
+            scope = {**scope, "method": "GET"}
         answer = _Answer(scope, send)
         began = time.perf_counter()
         try:

@@ -1,6 +1,6 @@
 // The arms as a table that can be sorted and searched.
 
-import { h, keyed, put, say, sayName } from "/page/dom.js";
+import { h, keyed, put, say, sayName, searchField } from "/page/dom.js";
 import { count, interval, percent, plural, real } from "/page/format.js";
 
 const PAGE = 50;
@@ -80,24 +80,22 @@ export function armsTable() {
     const button = h("button", { type: "button", class: "sort", onclick: choose }, one.name);
     return h("th", { scope: "col", class: `${one.text ? "" : "number"}${one.wide ? " wide" : ""}` }, button);
   });
-  const search = h("input", { type: "search", id: "arm-search", autocomplete: "off", spellcheck: "false", oninput: again });
-  const found = h("span", { class: "soft", role: "status" });
+  const search = searchField("arm-search", "Find an arm or a group", again);
   const body = h("tbody");
   const more = h("button", { type: "button", class: "link", onclick: () => ((limit += PAGE), again()) }, `Show ${PAGE} more`);
   const node = h(
     "div",
     { class: "arms-table" },
-    h("p", { class: "search" }, h("label", { for: "arm-search" }, "Find an arm or a group"), search, found),
+    search.node,
     h("table", {}, h("caption", { class: "hidden" }, "Arms"), h("thead", {}, h("tr", {}, ...heads)), body),
     h("p", { class: "more" }, more),
   );
   const update = (state) => {
     last = state;
     COLUMNS.forEach((one, i) => put(heads[i], "aria-sort", one !== column ? null : down ? "descending" : "ascending"));
-    const wanted = search.value.trim().toLowerCase();
-    const fits = (arm) => arm.arm.toLowerCase().includes(wanted) || arm.group.toLowerCase().includes(wanted);
-    const arms = [...state.arms.entries()].filter(([, arm]) => !wanted || fits(arm)).sort(compare(column, down));
-    say(found, wanted ? `${plural(arms.length, "arm")} found` : "");
+    const found = [...state.arms.entries()].filter(([, arm]) => search.fits(arm.arm, arm.group));
+    const arms = found.sort(compare(column, down));
+    search.say(`${plural(arms.length, "arm")} found`);
     const rows = arms.slice(0, limit).map(([, arm]) => ({ arm, best: state.best }));
     keyed(body, rows, (row) => row.arm.arm, tableRow);
     put(more, "hidden", arms.length <= limit);

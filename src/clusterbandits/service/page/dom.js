@@ -63,6 +63,20 @@ export function sayName(node, name, most = 44) {
   node.textContent = withoutMiddle(full, most);
 }
 
+/** Return a search field. `fits(...texts)` tells whether one of them contains what is searched, `say` shows how many. */
+export function searchField(id, label, oninput) {
+  const field = h("input", { type: "search", id, autocomplete: "off", spellcheck: "false", oninput });
+  const found = h("span", { class: "soft", role: "status" });
+  const node = h("p", { class: "search" }, h("label", { for: id }, label), field, found);
+  const wanted = () => field.value.trim().toLowerCase();
+  return {
+    node,
+    fits: (...texts) => texts.some((text) => text.toLowerCase().includes(wanted())),
+    say: (text) => say(found, wanted() ? text : ""),
+    used: () => wanted() !== "",
+  };
+}
+
 const lists = new WeakMap();
 
 /**

@@ -1,7 +1,7 @@
 // The list of experiments.
 
 import { json } from "/page/api.js";
-import { h, keyed, put, say } from "/page/dom.js";
+import { h, keyed, put, say, searchField } from "/page/dom.js";
 import { count, plural, real } from "/page/format.js";
 import { follow } from "/page/live.js";
 import { command, curl } from "/page/notices.js";
@@ -42,6 +42,8 @@ function experimentRow() {
   return { node, update };
 }
 
+// A list of more experiments than this can be searched.
+const FEW = 10;
 const ORDER = { running: 0, paused: 1, archived: 2 };
 
 /** Show the list in `main`; return the function that ends it. */
@@ -70,6 +72,7 @@ export function overview(main, { me, onStatus, onRefused }) {
   );
   const box = h("input", { type: "checkbox", id: "archived", onchange: () => loadArchived() });
   const choice = h("p", { class: "choice" }, box, h("label", { for: "archived" }, "Show archived experiments"));
+  const search = searchField("search", "Find an experiment", () => show());
   const problem = h("p", { class: "error", role: "alert" });
   const title = h("h1", { tabindex: "-1" }, "Experiments");
   const loading = h("p", { class: "soft" }, "Loading …");
@@ -78,10 +81,13 @@ export function overview(main, { me, onStatus, onRefused }) {
   const show = () => {
     if (current === null || ended) return;
     const all = new Map([...archived, ...current].map((one) => [one.name, one]));
-    const rows = [...all.values()].sort((a, b) => ORDER[a.state] - ORDER[b.state] || a.name.localeCompare(b.name, "en", { numeric: true }));
+    const found = [...all.values()].filter((one) => search.fits(one.name, one.policy));
+    const rows = found.sort((a, b) => ORDER[a.state] - ORDER[b.state] || a.name.localeCompare(b.name, "en", { numeric: true }));
     loading.remove();
     put(table, "hidden", rows.length === 0);
-    put(empty, "hidden", rows.length > 0);
+    put(empty, "hidden", all.size > 0);
+    put(search.node, "hidden", all.size <= FEW && !search.used());
+    search.say(`${plural(rows.length, "experiment")} found`);
     keyed(body, rows, (one) => one.name, experimentRow);
   };
   const loadArchived = async () => {
@@ -103,7 +109,8 @@ export function overview(main, { me, onStatus, onRefused }) {
   };
   put(table, "hidden", true);
   put(empty, "hidden", true);
-  main.replaceChildren(title, loading, problem, table, empty, choice);
+  put(search.node, "hidden", true);
+  main.replaceChildren(title, loading, problem, search.node, table, empty, choice);
   document.title = "Experiments · clusterbandits";
   const stop = follow("/v1/experiments", "/v1/live", { onState, onStatus, onRefused });
   return () => {
