@@ -1,13 +1,16 @@
-"""Compile all kernels before the tests start, on two cores: else every worker would compile them for itself.
+"""Compile all kernels before the tests start, on all cores: else every worker would compile them for itself.
 
-``python -m tests.compile_once thompson ucb1`` compiles what tests use of the policies it names.
+``python -m tests.compile_once thompson ucb1`` compiles what tests use of the policies it names, and without names
+everything.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -15,19 +18,24 @@ import clusterbandits as cb
 from clusterbandits.kernel_cache import cache
 from clusterbandits.machine_code import Missing, if_missing
 
-#: One policy of every kind that is compiled by itself, in two parts that take about as long.
-PARTS = (["clus-ts", "thompson", "ucb1"], ["kl-ucb", "imed", "tlp-mean", "ossb", "kindred"])
+#: One policy of every kind that is compiled by itself, those first that take longest.
+KINDS = ("kl-ucb", "clus-ts", "kindred", "tlp-mean", "imed", "ossb", "ucb1", "thompson")
 
 
 def compile_once() -> None:
     """Compile everything, unless this was done since kernels were last edited."""
     folder = cache().own
     if folder is not None and not (done := folder / "compiled-for-tests").exists():
-        sys.stderr.write("compiling all kernels, in two processes\n")
-        started = [subprocess.Popen([sys.executable, "-m", "tests.compile_once", *part]) for part in PARTS]
-        ended = [process.wait() for process in started]
+        sys.stderr.write("compiling all kernels\n")
+        with ThreadPoolExecutor(os.cpu_count()) as processes:
+            ended = list(processes.map(compile_in_a_process, KINDS))
         if not any(ended):
             done.touch()
+
+
+def compile_in_a_process(kind: str) -> int:
+    """Return the exit code of a process that compiles what tests use of a policy."""
+    return subprocess.run([sys.executable, "-m", "tests.compile_once", kind], check=False).returncode
 
 
 def use(name: str) -> None:
@@ -48,6 +56,8 @@ def use(name: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        compile_once()
     with if_missing(Missing.COMPILE):
         for each in sys.argv[1:]:
             use(each)

@@ -45,7 +45,7 @@ import json, sys
 import numpy as np
 import clusterbandits as cb
 from tests.exactness.test_conformance import CASES, made
-paths = [cb.play(made(name, problem), problem.tape(4, 100), 100).tolist() for name, problem in CASES]
+paths = [cb.play(made(name, problem), problem.tape(4, 60), 60).tolist() for name, problem in CASES]
 json.dump(paths, sys.stdout)
 """
 
@@ -101,7 +101,7 @@ def test_saved_policies_go_on_where_they_were(name: str, problem: Problem) -> No
 
 
 def test_plain_python_chooses_the_same(tmp_path: Path) -> None:
-    compiled = [cb.play(made(name, problem), problem.tape(4, 100), 100).tolist() for name, problem in CASES]
+    compiled = [cb.play(made(name, problem), problem.tape(4, 60), 60).tolist() for name, problem in CASES]
     assert json.loads(without_jit(_WITHOUT_JIT, tmp_path)) == compiled
 
 

@@ -211,7 +211,7 @@ def test_draws_within_a_width_are_those_of_the_restricted_posterior(law: Law) ->
     state, count = policy._live, 4000
     tries = (kindred._draw_within(state, 0, common, 1 / state.pulls.size) for _ in range(count))
     found = [state.draws.copy() for kept in tries if kept]
-    rng, many = np.random.default_rng(8), 200_000
+    rng, many = np.random.default_rng(8), 100_000
     own = rng.choice(WIDTH, many, p=posterior.precisions)
     shared = SHARED * np.exp(posterior.alike[common])
     alike = shared + (1 - SHARED) * np.exp(posterior.any_precision)
@@ -226,9 +226,9 @@ def test_draws_within_a_width_are_those_of_the_restricted_posterior(law: Law) ->
     check_same_law(np.array(found), known.show(means)[within])
 
 
-def share_within(posterior: Posterior, many: int = 200_000) -> tuple[float, float]:
+def share_within(posterior: Posterior) -> tuple[float, float]:
     """P(within | rewards) and its standard error."""
-    rng = np.random.default_rng(4)
+    rng, many = np.random.default_rng(4), 200_000
     known = posterior.knowledge(rng, posterior.columns(rng, many), drawn=False)
     means = posterior.cluster.law.draw(rng, known.pulls, known.totals)
     share = posterior.keeps_within(means, known.m).mean()
@@ -247,22 +247,28 @@ def beforehand(cluster: Cluster, many: int, seed: int) -> tuple[Any, Any]:
     return means, np.ptp(means, axis=0) <= cluster.width + 2e-3 * np.sqrt(law.variance(m))
 
 
+@cache
+def few_within(law: Law) -> tuple[tuple[float, float], float]:
+    """P(within | rewards) of the cluster of few pulls, with its standard error, and P(within) beforehand."""
+    posterior = expected(law, FEW, width=0.3)[0]
+    return share_within(posterior), float(beforehand(posterior.cluster, 400_000, 6)[1].mean())
+
+
 @pytest.mark.statistical
 @EACH_LAW
 def test_means_within_a_width_are_counted_without_bias(law: Law) -> None:
     """The 32 draws of a count start from the pulls of the cluster; other pulls give other draws."""
     state = learned(law, FEW, widths=0.3)._live
-    kin, posterior = state.kinship, expected(law, FEW, width=0.3)[0]
+    kin = state.kinship
     any_precision = float(logsumexp(kin.alike[0, :WIDTH], b=PRIOR))
     counts = []
     for due in range(500):
         kin.due[0] = due
         counts.append(learning._share_within(state, 0, any_precision))
-    share, error = share_within(posterior)
+    (share, error), before = few_within(law)
     apart = math.hypot(error, np.std(counts) / math.sqrt(500))
     assert abs(np.mean(counts) - share) < 4 * apart
     assert np.std(counts) == pytest.approx(math.sqrt(share * (1 - share) / 32), rel=0.15)
-    before = beforehand(posterior.cluster, 400_000, 6)[1].mean()
     assert abs(kin.within_before[0] - before) < 4 * math.sqrt(before / 4000)
 
 
@@ -279,8 +285,7 @@ def test_ways_of_one_cluster_are_bayes_rule(law: Law) -> None:
     """Given the share of draws within the width, which is replaced by a long count."""
     state = learned(law, FEW, widths=0.3)._live
     kin, posterior = state.kinship, expected(law, FEW, width=0.3)[0]
-    kin.within[0], _ = share_within(posterior)
-    kin.within_before[0] = beforehand(posterior.cluster, 400_000, 6)[1].mean()
+    (kin.within[0], _), kin.within_before[0] = few_within(law)
     learning._weigh_ways(state, 0, float(logsumexp(kin.alike[0, :WIDTH], b=PRIOR)))
     learning._count_votes(kin)
     alike = math.exp(posterior.any_precision)

@@ -182,8 +182,7 @@ def add(
 def list_all(data: Data = _FOLDER, database: DatabaseUrl = None, json: Json = False) -> None:
     """List keys, without their secrets."""
     require_extra("serve")
-    from clusterbandits.service.keys import list_keys
-    from clusterbandits.service.upkeep import keys_table
+    from clusterbandits.service.keys import keys_table, list_keys
 
     opened = _existing(data, database)
     opened.check_version()

@@ -9,16 +9,18 @@ import re
 import secrets
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
 from clusterbandits.service.refusals import RefusedError, UnavailableError
 from clusterbandits.service.schema import keys
+from clusterbandits.tables import Table
 from clusterbandits.validate import Described, invalid, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -119,6 +121,22 @@ def revoke_key(connection: Connection, identity: str) -> None:
     if identity not in {key.id for key in found}:
         valid = [key.id for key in found if key.revoked_at is None]
         raise unknown("key", identity, valid, "among the valid keys", parameter="id", owner="keys")
+
+
+def keys_table(found: Sequence[StoredKey]) -> Table:
+    """Return a table of keys for display."""
+    rows = tuple(
+        (
+            one.id,
+            one.name,
+            ", ".join(one.roles),
+            "all" if one.experiments is None else ", ".join(one.experiments),
+            datetime.fromtimestamp(one.created_at, UTC).strftime("%Y-%m-%d"),
+            "no" if one.revoked_at is None else "yes",
+        )
+        for one in found
+    )
+    return Table(("id", "name", "roles", "experiments", "created", "revoked"), rows)
 
 
 class KeyRing:

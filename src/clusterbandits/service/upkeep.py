@@ -1,9 +1,8 @@
-"""Maintenance commands: check a service, rebuild its statistics from the log, export, list keys."""
+"""Maintenance commands: check a service, rebuild its statistics from the log, and export."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
@@ -15,17 +14,15 @@ from clusterbandits.service.experiment import Experiment
 from clusterbandits.service.export import Wanted, write
 from clusterbandits.service.keys import list_keys
 from clusterbandits.service.schema import events
-from clusterbandits.tables import Table
 from clusterbandits.validate import invalid, known_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from sqlalchemy import Connection
 
     from clusterbandits.service.database import Database
-    from clusterbandits.service.keys import StoredKey
 
 #: The result of a check or a rebuild: messages for users, data for programs.
 Found = tuple[list[str], dict[str, Any]]
@@ -140,19 +137,3 @@ def export_file(database: Database, name: str, out: Path, wanted: Wanted, listen
     wanted = replace(wanted, experiment=number, format=kinds[out.suffix])
     with whole_file(out) as path:
         return write(database, wanted, str(path), listener)
-
-
-def keys_table(found: Sequence[StoredKey]) -> Table:
-    """Return a table of keys for display."""
-    rows = tuple(
-        (
-            one.id,
-            one.name,
-            ", ".join(one.roles),
-            "all" if one.experiments is None else ", ".join(one.experiments),
-            datetime.fromtimestamp(one.created_at, UTC).strftime("%Y-%m-%d"),
-            "no" if one.revoked_at is None else "yes",
-        )
-        for one in found
-    )
-    return Table(("id", "name", "roles", "experiments", "created", "revoked"), rows)
