@@ -1,7 +1,6 @@
 """Compile all kernels before the tests start, on all cores: else every worker would compile them for itself.
 
-``python -m tests.compile_once thompson ucb1`` compiles what tests use of the policies it names, and without names
-everything.
+``python -m tests.compile_once`` does it ahead of time, ``python -m tests.compile_once ucb1`` for one policy.
 """
 
 from __future__ import annotations

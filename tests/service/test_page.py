@@ -14,10 +14,7 @@ from tests.browser import needs_browser, opened_browser
 from tests.hostile import SCRIPTS
 from tests.service.running import Served
 
-pytestmark = [
-    needs_browser,
-    pytest.mark.parametrize("served", ["sqlite"], indirect=True, scope="module"),
-]
+pytestmark = needs_browser
 #: Milliseconds until a change must be visible: the stream looks twice per second, charts every two seconds.
 SOON = 10_000
 TWO_GROUPS = {"red": ["a", "b"], "blue": ["c"]}
