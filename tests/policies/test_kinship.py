@@ -228,7 +228,7 @@ def test_draws_within_a_width_are_those_of_the_restricted_posterior(law: Law) ->
 
 def share_within(posterior: Posterior) -> tuple[float, float]:
     """P(within | rewards) and its standard error."""
-    rng, many = np.random.default_rng(4), 200_000
+    rng, many = np.random.default_rng(4), 100_000
     known = posterior.knowledge(rng, posterior.columns(rng, many), drawn=False)
     means = posterior.cluster.law.draw(rng, known.pulls, known.totals)
     share = posterior.keeps_within(means, known.m).mean()
@@ -251,7 +251,7 @@ def beforehand(cluster: Cluster, many: int, seed: int) -> tuple[Any, Any]:
 def few_within(law: Law) -> tuple[tuple[float, float], float]:
     """P(within | rewards) of the cluster of few pulls, with its standard error, and P(within) beforehand."""
     posterior = expected(law, FEW, width=0.3)[0]
-    return share_within(posterior), float(beforehand(posterior.cluster, 400_000, 6)[1].mean())
+    return share_within(posterior), float(beforehand(posterior.cluster, 200_000, 6)[1].mean())
 
 
 @pytest.mark.statistical
@@ -302,7 +302,7 @@ def test_the_restricted_likelihood_is_that_of_restricted_draws(law: Law) -> None
     data = ((3, 2), (1.0, 2.0))
     posterior = expected(law, data, width=0.3)[0]
     cluster = posterior.cluster
-    means, within = beforehand(cluster, 1_000_000, 9)
+    means, within = beforehand(cluster, 500_000, 9)
     means = np.clip(means, 1e-16, 1 - 1e-16) if law.bounded else means
     with np.errstate(divide="ignore", invalid="ignore"):
         u = np.maximum(law.place(means[:, within]), -700.0)

@@ -47,7 +47,7 @@ def test_hedge_saves_what_a_wrong_width_costs() -> None:
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: str(figure.number))
 def test_hedge_costs_little_where_widths_are_true(figure: Figure) -> None:
     instance = figure.instance
-    result = cb.simulate(instance, ["clus-ucb", "clus-ucb-hedged"], 10**5, runs=100, seed=3)
+    result = cb.simulate(instance, ["clus-ucb", "clus-ucb-hedged"], 10**5, runs=60, seed=3)
     more, error = result.difference("clus-ucb-hedged", "clus-ucb")
     assert more - 2 * error <= 0.1 * float(result.mean("clus-ucb")[-1])
 
