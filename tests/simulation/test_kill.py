@@ -73,48 +73,49 @@ def unfinished(store: Path) -> list[Path]:
     return list(store.glob(".*"))
 
 
+def count_files(store: Path) -> int:
+    return len(list(store.glob("*.parquet")))
+
+
+def wait_for_files(process: subprocess.Popen[str], store: Path, count: int) -> None:
+    wait_until(process, lambda: count_files(store) >= count)
+
+
 @pytest.fixture(scope="module")
-def undisturbed() -> tuple[cb.Result, float]:
-    """What the simulation gives, and how long it takes."""
-    cb.simulate(INSTANCE, POLICIES, 100, 2)
-    start = time.monotonic()
-    result = cb.simulate(INSTANCE, POLICIES, **PLAN)
-    return result, time.monotonic() - start
+def undisturbed() -> cb.Result:
+    return cb.simulate(INSTANCE, POLICIES, **PLAN)
 
 
-def test_killed_again_and_again_it_ends_with_the_same_bits(
-    tmp_path: Path, undisturbed: tuple[cb.Result, float]
-) -> None:
-    whole, seconds = undisturbed
+def test_killed_again_and_again_it_ends_with_the_same_bits(tmp_path: Path, undisturbed: cb.Result) -> None:
     store = tmp_path / "store"
     generator = random.Random(1)
-    kills, files, patience = 0, [0], seconds
+    kills, files = 0, [0]
     for _ in range(40):
         with child(CHILD, store) as process:
             assert line(process) == "alive"
-            time.sleep(generator.uniform(0.1, 0.4) * patience)
+            wait_for_files(process, store, min(48, files[-1] + generator.randrange(14)))
+            time.sleep(generator.uniform(0, 0.05))
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             said = line(process)
             process.wait()
-        files.append(len(list(store.glob("*.parquet"))))
+        files.append(count_files(store))
         assert files[-1] >= files[-2]
         if said == "done":
             break
         assert process.returncode == -signal.SIGKILL
         kills += 1
-        patience *= 1.5 if files[-1] == files[-2] else 1
     assert said == "done"
     assert kills >= 3
     assert len({count for count in files if 0 < count < 48}) >= 2
     assert files[-1] == 48
     assert unfinished(store) == []
-    assert np.array_equal(cb.load_result(store).pulls, whole.pulls)
-    assert np.array_equal(cb.simulate(INSTANCE, POLICIES, store=store, **PLAN).pulls, whole.pulls)
-    assert len(pd.read_parquet(store)) == whole.pulls.size
+    assert np.array_equal(cb.load_result(store).pulls, undisturbed.pulls)
+    assert np.array_equal(cb.simulate(INSTANCE, POLICIES, store=store, **PLAN).pulls, undisturbed.pulls)
+    assert len(pd.read_parquet(store)) == undisturbed.pulls.size
 
 
-def test_killed_in_the_middle_of_a_write(tmp_path: Path, undisturbed: tuple[cb.Result, float]) -> None:
+def test_killed_in_the_middle_of_a_write(tmp_path: Path, undisturbed: cb.Result) -> None:
     store = tmp_path / "store"
     with child(STUCK, store) as process:
         assert line(process) == "writing"
@@ -125,7 +126,7 @@ def test_killed_in_the_middle_of_a_write(tmp_path: Path, undisturbed: tuple[cb.R
     with pytest.raises(cb.InvalidInputError, match="simulate: store"):
         cb.simulate(INSTANCE, POLICIES, store=store, **{**PLAN, "seed": 7})
     result = cb.simulate(INSTANCE, POLICIES, store=store, **PLAN)
-    assert np.array_equal(result.pulls, undisturbed[0].pulls)
+    assert np.array_equal(result.pulls, undisturbed.pulls)
     assert all(path.read_bytes() == content for path, content in kept.items())
     assert unfinished(store) == []
 
