@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from typing import Any
 
 #: Seconds that a process may take; compilation may be part of it.
 PATIENCE = 300.0
+#: A line of progress, such as "figure 8: 240 of 336 runs, about 3 s left".
+_PROGRESS = re.compile(r": [\d,]+ (of [\d,]+ )?(runs|rows|events)\b")
 #: Runs a program with process numbers of its own, as a container does.
 ISOLATED = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 #: Becomes the program that it is given, with SIGINT at its default. A job in the background starts with
@@ -78,6 +81,11 @@ def line(process: subprocess.Popen[str]) -> str:
     """Return the next line that a process prints, or nothing at its end."""
     assert process.stdout is not None
     return process.stdout.readline().strip()
+
+
+def besides_progress(written: str) -> list[str]:
+    """Return the lines on standard error that do not tell progress, of which a slow machine writes some."""
+    return [one for one in written.splitlines() if not _PROGRESS.search(one)]
 
 
 def wait_until(process: subprocess.Popen[str], there: Callable[[], bool]) -> None:
