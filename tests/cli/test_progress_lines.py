@@ -65,28 +65,6 @@ def test_a_very_long_job_writes_a_line_every_half_minute(
     assert 118 <= len(lines_of(capsys)) <= 132
 
 
-def test_time_spent_compiling_in_between_is_not_extrapolated(
-    clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = Lines("runs")
-    for done in range(3):
-        lines.report("clus-ts:", done, 100)
-        clock.now += 1
-    for _ in range(60):
-        lines.report("compiling (up to a minute):", 2, 100)
-        clock.now += 1
-    for done in range(2, 30):
-        lines.report("kindred:", done, 100)
-        clock.now += 1
-    written = lines_of(capsys)
-    assert [line.partition(" left")[0] for line in written] == [
-        "compiling (up to a minute): 2 of 100 runs",
-        "compiling (up to a minute): 2 of 100 runs",
-        "kindred: 10 of 100 runs, about 2 min",
-        "kindred: 20 of 100 runs, about 80 s",
-    ]
-
-
 def test_waiting_for_the_compiler_is_no_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     with campaign_bar() as listener:
         for seconds in range(40):

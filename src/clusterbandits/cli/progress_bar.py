@@ -71,7 +71,7 @@ class Lines:
         self._things = things
         self._last = time.monotonic()
         self._tenths = 0
-        #: When the first progress was made after the last compilation, and how much had been done before.
+        #: When the first progress was made, and how much had been done before: compiling comes first.
         self._start: tuple[float, float] | None = None
 
     def report(
@@ -80,7 +80,7 @@ class Lines:
         """Write a line if one is due."""
         now = time.monotonic()
         share = completed / total if total else 0.0
-        if self._start is None or not total or share <= self._start[1] or description == _COMPILING:
+        if self._start is None or not total or share <= self._start[1]:
             self._start = now, share
         waited, tenths = now - self._last, int(10 * share + 1e-9)
         if waited < _LONGEST and not (tenths > self._tenths and waited >= _SHORTEST):

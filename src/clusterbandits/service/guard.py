@@ -64,7 +64,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         if scope["method"] == "HEAD" and scope["path"] in _OPEN:
-            # Monitors and load balancers ask so. The server leaves out the body of the answer.
+            # Monitors and load balancers ask for headers alone; the server omits the body.
             scope = {**scope, "method": "GET"}
         answer = _Answer(scope, send)
         began = time.perf_counter()

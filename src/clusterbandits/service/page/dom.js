@@ -63,7 +63,7 @@ export function sayName(node, name, most = 44) {
   node.textContent = withoutMiddle(full, most);
 }
 
-/** Return a search field. `fits(...texts)` tells whether one of them contains what is searched, `say` shows how many. */
+/** Return a search field. `fits(...texts)` tells whether one of them contains the text in the field; `say` shows how many did. */
 export function searchField(id, label, oninput) {
   const field = h("input", { type: "search", id, autocomplete: "off", spellcheck: "false", oninput });
   const found = h("span", { class: "soft", role: "status" });
